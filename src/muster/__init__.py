@@ -1,0 +1,1 @@
+"""Does your model pass muster, for everyone it serves?"""

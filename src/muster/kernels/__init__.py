@@ -1,0 +1,1 @@
+"""Arithmetic: arrays in, arrays out. No frames, files, clocks or global state."""

@@ -1,0 +1,130 @@
+"""Do confidences mean what they say? All from three sums a bin: rows, right ones, confidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, ndtr
+
+from muster.kernels.confusion import ratio
+from muster.kernels.types import Codes, Floats, Scores
+
+
+def equal_width(confidence: Scores, bins: int) -> NDArray[np.intp]:
+    """The bin ``(low, high]`` of each confidence; exactly 0 falls into the first, 1 into the last.
+
+    >>> equal_width(np.array([0.0, 0.2, 0.21, 1.0]), 5).tolist()
+    [0, 0, 1, 4]
+    """
+    edges = np.linspace(0, 1, bins + 1)
+    found = np.ceil(np.multiply(confidence, bins, dtype=float)).astype(np.intp)
+    found -= 1
+    np.clip(found, 0, bins - 1, out=found)
+    found -= (confidence <= edges[found]) & (found > 0)
+    return found
+
+
+def sums(
+    cell: Codes, bins: Codes, right: Codes, confidence: Scores, cells: int, width: int
+) -> tuple[Floats, ...]:
+    """Rows, right rows and confidence, each ``[cells, width]``."""
+    index = np.multiply(cell, width, dtype=np.intp)
+    index += bins
+    size = cells * width
+    rows = np.bincount(index, minlength=size).astype(float)
+    hits = np.bincount(index[right], minlength=size).astype(float)
+    held = np.bincount(index, confidence, minlength=size).astype(float)
+    return tuple(part.reshape(cells, width) for part in (rows, hits, held))
+
+
+def ece(rows: Floats, right: Floats, confidence: Floats) -> Floats:
+    """Expected calibration error: mean gap of accuracy and confidence over bins, by rows.
+
+    >>> ece(np.array([10.0, 10.0]), np.array([5.0, 9.0]), np.array([6.0, 9.5])).round(4).item()
+    0.075
+    """
+    return ratio(np.abs(right - confidence).sum(-1), rows.sum(-1))
+
+
+def mce(rows: Floats, right: Floats, confidence: Floats) -> Floats:
+    """Maximum calibration error: the largest gap of a bin that holds rows."""
+    gap = ratio(np.abs(right - confidence), rows)
+    empty = np.isnan(gap).all(-1)
+    return np.where(empty, np.nan, np.where(np.isnan(gap), -np.inf, gap).max(-1))
+
+
+def ece_if_calibrated(rows: Floats, right: Floats, confidence: Floats) -> Floats:
+    """The ECE that a perfectly calibrated model would show with these rows, from noise alone.
+
+    In a bin of n rows of mean confidence c the gap is near normal with variance
+    ``c (1 - c) / n``, and its mean size is ``sqrt(2 / pi)`` standard deviations.
+    """
+    held = np.clip(ratio(confidence, rows), 0, 1)
+    noise = np.nan_to_num(np.sqrt(held * (1 - held) * rows))
+    return ratio(np.sqrt(2 / np.pi) * noise.sum(-1), np.where(np.isnan(right).any(-1), np.nan, rows.sum(-1)))
+
+
+def ece_debiased(rows: Floats, right: Floats, confidence: Floats) -> Floats:
+    """ECE less what noise adds to each gap (after Kumar, Liang and Ma 2019); may fall below 0.
+
+    The size of a gap g seen with error s has mean ``E|N(g, s)|``, which is more than ``|g|``.
+    """
+    gap, hit = ratio(np.abs(right - confidence), rows), ratio(right, rows)
+    spread = np.sqrt(ratio(hit * (1 - hit), np.where(rows > 1, rows - 1, np.nan)))
+    spread = np.where(rows > 1, spread, 0.5)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(spread > 0, gap / spread, np.inf)
+    folded = spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * steps**2) + gap * (1 - 2 * ndtr(-steps))
+    return ratio(np.nan_to_num((2 * gap - folded) * rows).sum(-1), rows.sum(-1))
+
+
+def equal_mass(sums: tuple[Floats, ...], bins: int) -> tuple[Floats, ...]:
+    """Merge fine bins into `bins` groups that hold nearly equally many rows each.
+
+    A fine bin is never split, so equal confidences stay together.
+
+    >>> equal_mass((np.array([4.0, 1, 1, 2]), np.ones(4), np.ones(4)), 2)[0].tolist()
+    [4.0, 4.0]
+    """
+    rows = sums[0]
+    flat = [part.reshape(-1, rows.shape[-1]) for part in sums]
+    middle = np.cumsum(flat[0], -1) - flat[0] / 2
+    share = np.nan_to_num(ratio(middle, flat[0].sum(-1, keepdims=True)))
+    group = np.minimum((share * bins).astype(np.intp), bins - 1)
+    group += np.arange(group.shape[0])[:, None] * bins
+    shape = (*rows.shape[:-1], bins)
+    size = group.shape[0] * bins
+    return tuple(np.bincount(group.ravel(), part.ravel(), size).astype(float).reshape(shape) for part in flat)
+
+
+def fit_temperature(scores: Scores, truth: Codes) -> float:
+    """The temperature T that makes ``softmax(log(scores) / T)`` likeliest (Guo et al. 2017).
+
+    Above 1 the model was too sure, below 1 not sure enough.
+
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 4000).T
+    >>> truth = (rng.random(4000) > np.cumsum(p, 0)).sum(0)
+    >>> round(fit_temperature(cool(p, 0.5), truth), 1)
+    2.0
+    """
+    logits = np.log(np.maximum(scores, np.finfo(scores.dtype).tiny).astype(float))
+    picked = logits[truth, np.arange(truth.size)]
+
+    def loss(log_inverse: float) -> float:
+        sharp = np.exp(log_inverse)
+        return float((logsumexp(sharp * logits, axis=0) - sharp * picked).mean())
+
+    found = minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(-found.x))
+
+
+def cool(scores: Scores, temperature: float) -> Floats:
+    """Scores at another temperature; 1 changes nothing.
+
+    >>> cool(np.array([[0.8], [0.2]]), 2.0).round(4).tolist()
+    [[0.6667], [0.3333]]
+    """
+    logits = np.log(np.maximum(scores, np.finfo(scores.dtype).tiny).astype(float)) / temperature
+    return np.asarray(np.exp(logits - logsumexp(logits, axis=0)))

@@ -1,0 +1,105 @@
+"""Confusion counts of many cells at once, and what is read off them.
+
+``counts[..., t, g]`` is how often class `t` was answered with `g`. A class that
+does not occur is undefined (``nan``), not 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.kernels.types import Codes, Floats
+
+
+def count(cell: Codes, truth: Codes, guess: Codes, cells: int, classes: int) -> Floats:
+    """One pass over the rows: ``[cells, classes, classes]``.
+
+    >>> count(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), 2, 2)[0].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    index = np.multiply(cell, classes * classes, dtype=np.intp)
+    index += np.multiply(truth, classes, dtype=np.intp)
+    index += guess
+    flat = np.bincount(index, minlength=cells * classes * classes)
+    return flat.astype(float).reshape(cells, classes, classes)
+
+
+def ratio(top: Floats, bottom: Floats) -> Floats:
+    """Division that leaves 0/0 undefined.
+
+    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    top, bottom = np.broadcast_arrays(top, bottom)
+    out: Floats = np.full(top.shape, np.nan)
+    np.divide(top, bottom, out=out, where=bottom != 0)
+    return out
+
+
+def mean_defined(values: Floats) -> Floats:
+    """Mean over the last axis of what is defined; ``nan`` where nothing is.
+
+    >>> mean_defined(np.array([[0.5, np.nan], [np.nan, np.nan]])).tolist()
+    [0.5, nan]
+    """
+    known = ~np.isnan(values)
+    return ratio(np.where(known, values, 0.0).sum(-1), known.sum(-1).astype(float))
+
+
+def accuracy(counts: Floats) -> Floats:
+    """Share of right answers."""
+    return ratio(_hits(counts).sum(-1), counts.sum((-1, -2)))
+
+
+def recall(counts: Floats) -> Floats:
+    """Per class: found, of those that are there."""
+    return ratio(_hits(counts), counts.sum(-1))
+
+
+def precision(counts: Floats) -> Floats:
+    """Per class: right, of those that were named."""
+    return ratio(_hits(counts), counts.sum(-2))
+
+
+def f1(counts: Floats) -> Floats:
+    """Per class: harmonic mean of precision and recall, ``2 tp / (2 tp + fp + fn)``."""
+    return ratio(2 * _hits(counts), counts.sum(-1) + counts.sum(-2))
+
+
+def weighted_f1(counts: Floats) -> Floats:
+    """F1 of the classes, weighed by how often each occurs."""
+    rows = counts.sum(-1)
+    return ratio(np.where(rows > 0, np.nan_to_num(f1(counts)) * rows, 0.0).sum(-1), rows.sum(-1))
+
+
+def matthews(counts: Floats) -> Floats:
+    """Correlation of truth and answer (Gorodkin 2004); undefined when either is constant.
+
+    >>> matthews(np.array([[4.0, 1.0], [1.0, 4.0]])).round(3).item()
+    0.6
+    """
+    rows, columns, n = counts.sum(-1), counts.sum(-2), counts.sum((-1, -2))
+    covariance = _hits(counts).sum(-1) * n - (rows * columns).sum(-1)
+    spread = (n**2 - (rows**2).sum(-1)) * (n**2 - (columns**2).sum(-1))
+    return ratio(covariance, np.sqrt(spread))
+
+
+def kappa(counts: Floats) -> Floats:
+    """Agreement beyond what the margins give (Cohen 1960).
+
+    >>> kappa(np.array([[20.0, 5.0], [10.0, 15.0]])).round(3).item()
+    0.4
+    """
+    rows, columns, n = counts.sum(-1), counts.sum(-2), counts.sum((-1, -2))
+    by_chance = ratio((rows * columns).sum(-1), n**2)
+    return ratio(accuracy(counts) - by_chance, 1 - by_chance)
+
+
+def majority(counts: Floats) -> Floats:
+    """Accuracy of always naming the most frequent class."""
+    return ratio(counts.sum(-1).max(-1), counts.sum((-1, -2)))
+
+
+def _hits(counts: Floats) -> NDArray[np.float64]:
+    return np.diagonal(counts, axis1=-2, axis2=-1)

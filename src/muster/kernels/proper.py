@@ -1,0 +1,32 @@
+"""Proper scoring rules, row by row. ``scores`` is class-major: ``[classes, rows]``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muster.kernels.types import Codes, Floats, Scores
+
+
+def log_loss(scores: Scores, truth: Codes) -> Floats:
+    """Minus the logarithm (natural) of the score of the true class.
+
+    A score of 0 is raised to the smallest step of its number type, as
+    scikit-learn does: the loss is large, not infinite.
+
+    >>> log_loss(np.array([[0.5, 0.0], [0.5, 1.0]]), np.array([0, 1])).round(4).tolist()
+    [0.6931, 0.0]
+    """
+    picked = scores[truth, np.arange(truth.size)]
+    return np.asarray(np.log(1 / np.maximum(picked, np.finfo(scores.dtype).eps).astype(float)))
+
+
+def brier(scores: Scores, truth: Codes) -> Floats:
+    """Squared distance of the scores from certainty in the true class: 0 to 2.
+
+    >>> brier(np.array([[0.5, 0.0], [0.5, 1.0]]), np.array([0, 1])).tolist()
+    [0.5, 0.0]
+    """
+    squares = np.zeros(truth.size)
+    for score in scores:
+        squares += np.square(score, dtype=float)
+    return np.maximum(squares - 2.0 * scores[truth, np.arange(truth.size)] + 1.0, 0.0)

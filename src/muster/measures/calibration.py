@@ -1,0 +1,154 @@
+"""Calibration: does a confidence of 0.8 mean right 8 times in 10?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from muster.kernels import calibration, ranking
+from muster.kernels.confusion import mean_defined
+from muster.kernels.types import Floats
+from muster.records import Finish, Labelled, Measure, Tallies, Tally
+
+BINS = 15
+FINE = 4
+Sums = tuple[Floats, ...]
+
+
+def _pack(stat: str, sums: Sums) -> Tallies:
+    rows, right, confidence = sums
+    return {f"{stat}.right": Tally(right, rows), f"{stat}.confidence": Tally(confidence, rows)}
+
+
+def sums_of(tallies: Tallies, stat: str) -> Sums:
+    """Rows, right ones and confidence, by bin."""
+    return (
+        tallies[f"{stat}.right"].weight,
+        tallies[f"{stat}.right"].total,
+        tallies[f"{stat}.confidence"].total,
+    )
+
+
+def count_width(seen: Labelled) -> Tallies:
+    """Sums in bins of equal width."""
+    if seen.confidence is None:
+        raise ValueError("ECE needs scores, or a confidence column")
+    bins = calibration.equal_width(seen.confidence, BINS)
+    return _pack("width", calibration.sums(seen.cell, bins, seen.right, seen.confidence, seen.cells, BINS))
+
+
+def count_fine(seen: Labelled) -> Tallies:
+    """Sums in fine fixed bins, from which bins of equal mass are merged."""
+    if seen.confidence is None:
+        raise ValueError("ECE needs scores, or a confidence column")
+    bins, width = ranking.place(seen.confidence, FINE), ranking.bins_of(FINE)
+    return _pack("fine", calibration.sums(seen.cell, bins, seen.right, seen.confidence, seen.cells, width))
+
+
+def count_classes(seen: Labelled) -> Tallies:
+    """Sums of every class's score in bins of equal width."""
+    if seen.scores is None:
+        raise ValueError("class-wise ECE needs scores")
+    found = [
+        calibration.sums(
+            seen.cell, calibration.equal_width(score, BINS), seen.truth == k, score, seen.cells, BINS
+        )
+        for k, score in enumerate(seen.scores)
+    ]
+    return _pack("classwise", tuple(np.concatenate([one[i] for one in found], -1) for i in range(3)))
+
+
+def _width(kernel: Callable[..., Floats]) -> Finish:
+    return lambda tallies: kernel(*sums_of(tallies, "width"))
+
+
+def _mass(kernel: Callable[..., Floats]) -> Finish:
+    return lambda tallies: kernel(*calibration.equal_mass(sums_of(tallies, "fine"), BINS))
+
+
+def _by_class(kernel: Callable[..., Floats]) -> Finish:
+    def finish(tallies: Tallies) -> Floats:
+        split = [part.reshape(*part.shape[:-1], -1, BINS) for part in sums_of(tallies, "classwise")]
+        return mean_defined(kernel(*split))
+
+    return finish
+
+
+def _measure(
+    name: str,
+    title: str,
+    definition: str,
+    count: Callable[[Labelled], Tallies],
+    finish: Finish,
+    chance: Finish | None = None,
+    low: float = 0.0,
+    *,
+    scores: bool = False,
+) -> Measure:
+    return Measure(
+        name=name,
+        title=title,
+        definition=definition,
+        count=count,
+        finish=finish,
+        better="lower",
+        bounds=(low, 1.0),
+        needs="scores" if scores else "confidence",
+        chance=chance,
+    )
+
+
+ECE = _measure(
+    "ece",
+    "ECE",
+    f"Mean gap of accuracy and confidence over {BINS} bins of equal width, by rows. "
+    "Expected: what a perfectly calibrated model would show with these rows.",
+    count_width,
+    _width(calibration.ece),
+    _width(calibration.ece_if_calibrated),
+)
+ECE_DEBIASED = _measure(
+    "ece_debiased",
+    "ECE, debiased",
+    "ECE less what noise adds to the gap of each bin; may fall a little below 0.",
+    count_width,
+    _width(calibration.ece_debiased),
+    low=-1.0,
+)
+ECE_MASS = _measure(
+    "ece_mass",
+    "ECE, equal mass",
+    f"ECE over {BINS} bins of nearly equally many rows, merged from {ranking.bins_of(FINE)} fixed fine bins.",
+    count_fine,
+    _mass(calibration.ece),
+    _mass(calibration.ece_if_calibrated),
+)
+ECE_CLASS = _measure(
+    "ece_class",
+    "ECE, class-wise",
+    f"Mean over classes of the gap of class share and class score, {BINS} bins of equal width each.",
+    count_classes,
+    _by_class(calibration.ece),
+    _by_class(calibration.ece_if_calibrated),
+    scores=True,
+)
+MCE = _measure(
+    "mce",
+    "MCE",
+    f"Largest gap of accuracy and confidence among {BINS} bins of equal width that hold rows.",
+    count_width,
+    _width(calibration.mce),
+)
+RELIABILITY = Measure(
+    name="reliability",
+    title="Reliability curve",
+    definition=f"Accuracy in each of {BINS} bins of confidence of equal width.",
+    count=count_width,
+    finish=lambda tallies: tallies["width.right"].mean(),
+    better="neither",
+    bounds=(0.0, 1.0),
+    needs="confidence",
+    shape="curve",
+    undefined="the bin is empty",
+)

@@ -1,0 +1,172 @@
+"""AUROC and average precision, one class against the rest.
+
+The binned forms add over units, with a bound on what the bins lose. The exact
+forms compare rows inside a unit only: adding them averages over the pairs (or
+positives) of the units and compares nobody across units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from muster.kernels import ranking
+from muster.kernels.confusion import mean_defined
+from muster.kernels.interval import normal
+from muster.kernels.types import Floats
+from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
+
+BITS = 2
+WIDTH = ranking.bins_of(BITS)
+Kernel = Callable[[Floats, Floats], Floats]
+
+
+def count(seen: Labelled) -> Tallies:
+    """Positives, of all rows, by class and bin of the class's score."""
+    if seen.scores is None:
+        raise ValueError("AUROC and average precision need scores")
+    counts = [
+        ranking.histogram(seen.cell, ranking.place(score, BITS), seen.truth == k, seen.cells, WIDTH)
+        for k, score in enumerate(seen.scores)
+    ]
+    stacked = np.stack(counts, 1)
+    positives = np.ascontiguousarray(stacked[..., 1]).reshape(seen.cells, -1)
+    return {"score_bins": Tally(positives, stacked.sum(-1).reshape(seen.cells, -1))}
+
+
+def count_exact(seen: Labelled) -> Tallies:
+    """Pairs won and summed precision by class, inside each cell."""
+    if seen.scores is None:
+        raise ValueError("AUROC and average precision need scores")
+    found = [
+        ranking.exact(seen.cell, score, seen.truth == k, seen.cells) for k, score in enumerate(seen.scores)
+    ]
+    won, pairs, precision, positives = (
+        np.stack([one[name] for one in found], -1) for name in ("won", "pairs", "precision", "positives")
+    )
+    return {"pairs": Tally(won, pairs), "precision_at_positives": Tally(precision, positives)}
+
+
+def _split(tallies: Tallies) -> tuple[Floats, Floats]:
+    tally = tallies["score_bins"]
+    shape = (*tally.total.shape[:-1], -1, WIDTH)
+    return (tally.weight - tally.total).reshape(shape), tally.total.reshape(shape)
+
+
+def _by_class(kernel: Kernel) -> Finish:
+    return lambda tallies: kernel(*_split(tallies))
+
+
+def _macro(kernel: Kernel) -> Finish:
+    return lambda tallies: mean_defined(kernel(*_split(tallies)))
+
+
+def _exact(stat: str) -> Finish:
+    return lambda tallies: mean_defined(tallies[stat].mean())
+
+
+def _half(tallies: Tallies) -> Floats:
+    return np.full(tallies["score_bins"].total.shape[:-1], 0.5)
+
+
+def _prevalence(tallies: Tallies) -> Floats:
+    negatives, positives = (part.sum(-1) for part in _split(tallies))
+    held = positives > 0
+    return mean_defined(np.where(held, positives / np.maximum(negatives + positives, 1), np.nan))
+
+
+def _interval(tallies: Tallies, level: float) -> Bounds:
+    parts = _split(tallies)
+    return normal(
+        mean_defined(ranking.auroc(*parts)), mean_defined(ranking.auroc_error(*parts)), level, (0.0, 1.0)
+    )
+
+
+def _class_interval(tallies: Tallies, level: float) -> Bounds:
+    parts = _split(tallies)
+    return normal(ranking.auroc(*parts), ranking.auroc_error(*parts), level, (0.0, 1.0))
+
+
+ONE_SIDED = "no class has both rows of it and rows of others"
+
+AUROC = Measure(
+    name="auroc",
+    title="AUROC",
+    definition="Chance that a row of a class scores higher on it than a row of another, ties by half; "
+    f"mean over classes, from {WIDTH} fixed bins.",
+    count=count,
+    finish=_macro(ranking.auroc),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    undefined=ONE_SIDED,
+    chance=_half,
+    interval=_interval,
+    method="DeLong, classes taken as fully dependent",
+    bound=_macro(ranking.auroc_bound),
+)
+AUROC_CLASS = Measure(
+    name="auroc_class",
+    title="AUROC by class",
+    definition=f"AUROC of each class against the rest, from {WIDTH} fixed bins.",
+    count=count,
+    finish=_by_class(ranking.auroc),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    shape="class",
+    undefined="the class, or every other class, does not occur",
+    interval=_class_interval,
+    method="DeLong",
+    bound=_by_class(ranking.auroc_bound),
+)
+AVERAGE_PRECISION = Measure(
+    name="average_precision",
+    title="Average precision",
+    definition="Mean precision at the rows of a class, ranked by its score; mean over classes that occur, "
+    f"from {WIDTH} fixed bins. Chance: how often the class occurs.",
+    count=count,
+    finish=_macro(ranking.average_precision),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    chance=_prevalence,
+    bound=_macro(ranking.average_precision_bound),
+)
+AVERAGE_PRECISION_CLASS = Measure(
+    name="average_precision_class",
+    title="Average precision by class",
+    definition=f"Average precision of each class against the rest, from {WIDTH} fixed bins.",
+    count=count,
+    finish=_by_class(ranking.average_precision),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    shape="class",
+    undefined="the class does not occur",
+    bound=_by_class(ranking.average_precision_bound),
+)
+AUROC_EXACT = Measure(
+    name="auroc_exact",
+    title="AUROC, exact within units",
+    definition="AUROC from every pair of rows inside a unit; pooled, pairs of different units are not compared.",
+    count=count_exact,
+    finish=_exact("pairs"),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    undefined=ONE_SIDED,
+    adds=False,
+)
+AVERAGE_PRECISION_EXACT = Measure(
+    name="average_precision_exact",
+    title="Average precision, exact within units",
+    definition="Average precision inside a unit, every score a threshold; pooled, the mean over positives.",
+    count=count_exact,
+    finish=_exact("precision_at_positives"),
+    better="higher",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    adds=False,
+)

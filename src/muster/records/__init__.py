@@ -1,0 +1,39 @@
+"""The data model: observations, tallies, estimates, verdicts, sections; one key."""
+
+from muster.records.block import COLUMNS, KEY, Block, Key, spell, unspell
+from muster.records.estimate import Estimate
+from muster.records.measure import Better, Bounds, Finish, Measure
+from muster.records.observed import Labelled
+from muster.records.section import Callout, Cell, Field, Grid, Section
+from muster.records.table import Column, Table, stack
+from muster.records.tally import Mask, Tallies, Tally, merge
+from muster.records.verdict import Status, Verdict
+
+__all__ = [
+    "COLUMNS",
+    "KEY",
+    "Better",
+    "Block",
+    "Bounds",
+    "Callout",
+    "Cell",
+    "Column",
+    "Estimate",
+    "Field",
+    "Finish",
+    "Grid",
+    "Key",
+    "Labelled",
+    "Mask",
+    "Measure",
+    "Section",
+    "Status",
+    "Table",
+    "Tallies",
+    "Tally",
+    "Verdict",
+    "merge",
+    "spell",
+    "stack",
+    "unspell",
+]

@@ -1,0 +1,42 @@
+"""A measure: how rows count, and how sums become a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from muster.kernels.types import Floats
+from muster.records.observed import Labelled
+from muster.records.tally import Tallies
+
+Better: TypeAlias = Literal["higher", "lower", "neither"]
+Finish: TypeAlias = Callable[[Tallies], Floats]
+Bounds: TypeAlias = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A name, two pure functions, and what a reader must know of the number.
+
+    ``count`` runs where the data is, ``finish`` where the reader is. Measures
+    that share ``count`` are counted once. ``finish`` gives a value per cell, or
+    ``[cells, parts]`` where ``shape`` is not ``"unit"``.
+    """
+
+    name: str
+    title: str
+    definition: str
+    count: Callable[[Labelled], Tallies]
+    finish: Finish
+    better: Better
+    bounds: tuple[float, float]
+    needs: Literal["guess", "confidence", "scores"] = "guess"
+    shape: Literal["unit", "class", "matrix", "curve"] = "unit"
+    undefined: str = "no rows"
+    chance: Finish | None = None
+    interval: Callable[[Tallies, float], Bounds] | None = None
+    method: str = ""
+    bound: Finish | None = None
+    adds: bool = True
+    version: int = 1

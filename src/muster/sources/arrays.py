@@ -1,0 +1,233 @@
+"""Predictions from arrays and from frames of any make."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muster.errors import BadData
+from muster.kernels.types import Codes, Scores
+from muster.records import Column, Table
+from muster.sources.checks import describe, faults
+from muster.sources.classes import resolve
+from muster.sources.columns import Columns, match
+from muster.sources.predictions import Coded, Predictions, cuts_of, label, levels_of
+
+DUPLICATES_UP_TO = 2_000_000
+
+
+def from_frame(
+    frame: Any,
+    columns: Columns,
+    *,
+    model: str = "model",
+    classes: Sequence[Any] = (),
+    unnormalised: bool = False,
+) -> Predictions:
+    """From a pandas, Polars or Arrow table, a DuckDB relation, or a mapping of columns."""
+    frame = _collected(frame, columns)
+    there = [
+        str(name) for name in getattr(frame, "column_names", None) or list(getattr(frame, "columns", frame))
+    ]
+    found, names = match(columns, there, "the table")
+    scores = [np.asarray(frame[name]) for name in found.scores]
+    return from_arrays(
+        truth=frame[found.truth],
+        guess=None if found.guess is None else frame[found.guess],
+        scores=np.stack(scores, 1) if scores else None,
+        score_names=names if len(names) > 1 else None,
+        confidence=None if found.confidence is None else frame[found.confidence],
+        unit=None if found.unit is None else frame[found.unit],
+        time=None if found.time is None else frame[found.time],
+        slices={name: frame[name] for name in found.slices},
+        item=None if found.item is None else frame[found.item],
+        model=model,
+        classes=classes,
+        unnormalised=unnormalised,
+    )
+
+
+def from_arrays(
+    *,
+    truth: Any,
+    guess: Any = None,
+    scores: Any = None,
+    confidence: Any = None,
+    unit: Any = None,
+    time: Any = None,
+    slices: Mapping[str, Any] | None = None,
+    item: Any = None,
+    model: str = "model",
+    classes: Sequence[Any] = (),
+    score_names: Sequence[str] | None = None,
+    unnormalised: bool = False,
+) -> Predictions:
+    """From one array a part, all with one entry a row; ``scores`` is ``[rows, classes]``.
+
+    >>> found = from_arrays(truth=[0, 1, 1], guess=[0, 1, 0], unit=["a", "a", "b"])
+    >>> found.keys[0]["unit"].tolist(), found.classes
+    (['a', 'b'], ('0', '1'))
+    """
+    rows = len(truth)
+    given = {"truth": truth, "guess": guess, "unit": unit, "time": time, **(slices or {})}
+    arrays = {name: _labels(name, values, rows) for name, values in given.items() if values is not None}
+    if not rows:
+        raise BadData("no rows: there is nothing to evaluate")
+    arrays.setdefault("unit", np.full(rows, "all", dtype=object))
+    arrays.setdefault("time", np.full(rows, "", dtype=object))
+    levels, codes = levels_of(arrays)
+    matrix = _scores(scores, rows)
+    if matrix is None and guess is None:
+        raise BadData("predictions need the answers (guess) or the scores of the classes (scores), or both")
+    width = 0 if matrix is None else len(matrix)
+    answers = levels["guess"].tolist() if "guess" in levels else []
+    found = resolve(levels["truth"].tolist(), answers, score_names or width, classes)
+    if matrix is not None:
+        matrix = _checked(matrix, levels["unit"], codes["unit"], unnormalised=unnormalised)
+    sure = None if confidence is None else _share(confidence, rows)
+    coded = Coded(codes, matrix, sure)
+    cuts = cuts_of(tuple(slices or ()), levels, codes)
+    return Predictions(
+        keys=tuple(one.keys(model, levels) for one in cuts),
+        classes=found.names,
+        rows=rows,
+        has=frozenset(_has(matrix, sure)),
+        blocks=lambda: iter([label(coded, cuts, found)]),
+        whole=True,
+        note=found.note,
+        duplicates=lambda: _duplicates(coded, item),
+        fingerprint=lambda: {"arrays": _fingerprint(coded)},
+    )
+
+
+def _labels(name: str, values: Any, rows: int) -> Column:
+    array = np.asarray(values)
+    if array.ndim != 1 or len(array) != rows:
+        raise BadData(f"{name}: expected one value a row ({rows}), got an array of shape {array.shape}")
+    if array.dtype.kind == "f":
+        missing = np.flatnonzero(np.isnan(array))
+        if not missing.size and (array == np.rint(array)).all():
+            return array.astype(np.int64)
+    elif array.dtype.kind == "M":
+        missing = np.flatnonzero(np.isnat(array))
+    elif array.dtype.kind == "O":
+        missing = np.flatnonzero([value is None or value != value for value in array.tolist()])  # noqa: PLR0124
+        if not missing.size and len({isinstance(value, str) for value in array.tolist()}) > 1:
+            array = np.array([str(value) for value in array.tolist()], dtype=object)
+    else:
+        return array
+    if missing.size:
+        raise BadData(f"{name}: {missing.size} rows have no value, the first is row {missing[0]}")
+    return array
+
+
+def _scores(values: Any, rows: int) -> Scores | None:
+    if values is None:
+        return None
+    array = values if isinstance(values, np.ndarray) else _matrix(values)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
+        raise BadData(
+            f"scores: expected numbers of shape [rows, classes] = [{rows}, classes], "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return np.ascontiguousarray(array.T)
+
+
+def _matrix(values: Any) -> NDArray[Any]:
+    to_numpy = getattr(values, "to_numpy", None)
+    return np.asarray(to_numpy() if to_numpy else values)
+
+
+def _share(values: Any, rows: int) -> Scores:
+    array = np.asarray(values, dtype=float)
+    bad = np.flatnonzero(~((array >= 0) & (array <= 1)))
+    if array.shape != (rows,) or bad.size:
+        where = f"row {bad[0]} has {array[bad[0]]}" if bad.size else f"its shape is {array.shape}"
+        raise BadData(f"confidence: expected one number from 0 to 1 a row ({rows}), but {where}")
+    return array
+
+
+def _checked(scores: Scores, units: Column, unit: Codes, *, unnormalised: bool) -> Scores:
+    bad, total = faults(scores, unnormalised=unnormalised)
+    if bad.size:
+        row = bad[0]
+        raise BadData(
+            f"scores of {bad.size} rows are not probabilities; the first is row {row}, unit {units[unit[row]]}: "
+            f"{describe(scores[:, row])}"
+            + ("" if unnormalised else " (allow_unnormalised=True divides by the sum)")
+        )
+    return scores / total if unnormalised and len(scores) > 1 else scores
+
+
+def _has(scores: Scores | None, confidence: Scores | None) -> list[str]:
+    found = ["guess"]
+    if scores is not None or confidence is not None:
+        found.append("confidence")
+    if scores is not None:
+        found.append("scores")
+    return found
+
+
+def _duplicates(rows: Coded, item: Any) -> str:
+    """Rows that repeat another: the same item of the same unit and time, or equal in everything given."""
+    parts: list[Codes] = [rows.codes["unit"], rows.codes["time"]]
+    if item is not None:
+        _, codes = levels_of({"item": _labels("item", item, len(parts[0]))})
+        parts.append(codes["item"])
+    elif rows.scores is not None:
+        parts += [
+            *(codes for name, codes in rows.codes.items() if name not in {"unit", "time"}),
+            *rows.scores,
+        ]
+    else:
+        return ""
+    if len(parts[0]) > DUPLICATES_UP_TO:
+        return f"duplicated rows were not looked for (more than {DUPLICATES_UP_TO:,} rows)"
+    repeated = len(parts[0]) - np.unique(_mix(parts)).size
+    what = "items are there more than once" if item is not None else "rows repeat another row in every column"
+    return f"{repeated:,} {what}" if repeated else ""
+
+
+def _mix(parts: Sequence[Any]) -> NDArray[np.uint64]:
+    mixed = np.zeros(len(parts[0]), np.uint64)
+    for part in parts:
+        mixed ^= np.ascontiguousarray(part, dtype=np.float64).view(np.uint64)
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _fingerprint(rows: Coded) -> str:
+    digest = hashlib.sha256()
+    for name, codes in sorted(rows.codes.items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(codes, dtype=np.int32).data)
+    for scores in (rows.scores, rows.confidence):
+        if scores is not None:
+            digest.update(np.ascontiguousarray(scores).data)
+    return digest.hexdigest()
+
+
+def _collected(frame: Any, columns: Columns) -> Any:
+    if hasattr(frame, "fetchnumpy"):
+        there = list(frame.columns)
+        match(columns, there, "the relation")
+        return Table.of(_plain(frame.fetchnumpy())).columns
+    return frame.collect() if hasattr(frame, "collect") else frame
+
+
+def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: column.filled(np.nan if column.dtype.kind == "f" else None)
+        if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column)
+        else np.asarray(column)
+        for name, column in columns.items()
+    }

@@ -1,0 +1,1 @@
+"""Over a population and over time: add, group, compare, estimate."""

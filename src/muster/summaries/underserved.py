@@ -1,0 +1,49 @@
+"""Which units are served worse than the rest, beyond what noise and looking at many explain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muster.kernels.confusion import ratio
+from muster.kernels.interval import below, holm, wilson
+from muster.kernels.types import Floats
+from muster.records import Table
+
+SHARE = 0.8
+
+
+def list_units(
+    names: Floats, right: Floats, rows: Floats, *, share: float = SHARE, level: float = 0.95
+) -> Table:
+    """One row a unit: accuracy, interval, and what may be said of it.
+
+    A unit is ``under-served`` when its accuracy is below `share` of the mean
+    over units beyond noise: an exact binomial test a unit, corrected after Holm
+    for the number of units. ``below the mean`` is the same test against the
+    mean itself. ``low, unproven`` lies below `share` of the mean, but so could
+    a unit that is not.
+
+    >>> import numpy as np
+    >>> units = np.array(["a", "b", "c", "d"], dtype=object)
+    >>> found = list_units(units, np.array([90.0, 92, 91, 30]), np.array([100.0, 100, 100, 100]))
+    >>> found["finding"].tolist()
+    ['fine', 'fine', 'fine', 'under-served']
+    """
+    accuracy = ratio(right, rows)
+    mean = float(np.nanmean(accuracy)) if (rows > 0).any() else np.nan
+    low, high = wilson(right, rows, level)
+    many = max(int((rows > 0).sum()), 1)
+    wide_low, wide_high = wilson(right, rows, 1 - (1 - level) / many)
+    p_share, p_mean = (holm(below(right, rows, line)) for line in (share * mean, mean))
+    finding = np.select(
+        [rows == 0, p_share < 1 - level, p_mean < 1 - level, accuracy < share * mean],
+        ["no rows", "under-served", "below the mean", "low, unproven"],
+        "fine",
+    ).astype(object)
+    return Table.of(
+        {
+            "unit": names, "n": rows.astype(np.int64), "accuracy": accuracy, "low": low, "high": high,
+            "low_for_many": wide_low, "high_for_many": wide_high,
+            "p_under_share": p_share, "p_under_mean": p_mean, "finding": finding,
+        }
+    )  # fmt: skip
