@@ -2,6 +2,7 @@
 
 from muster.records.block import COLUMNS, KEY, Block, Key, spell, unspell
 from muster.records.estimate import Estimate
+from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
 from muster.records.section import Callout, Cell, Field, Grid, Section
@@ -20,6 +21,7 @@ __all__ = [
     "Column",
     "Estimate",
     "Field",
+    "Finding",
     "Finish",
     "Grid",
     "Key",

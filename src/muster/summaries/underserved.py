@@ -7,14 +7,24 @@ import numpy as np
 from muster.kernels.confusion import ratio
 from muster.kernels.interval import below, holm, wilson
 from muster.kernels.types import Floats
-from muster.records import Table
+from muster.records import Column, Table
 
 SHARE = 0.8
 
 
+class Units(Table):
+    """One row a unit."""
+
+    __slots__ = ()
+
+    def worst(self, rows: int = 10) -> Table:
+        """The units of lowest accuracy."""
+        return self.sort("accuracy", lowest=True).head(rows)
+
+
 def list_units(
-    names: Floats, right: Floats, rows: Floats, *, share: float = SHARE, level: float = 0.95
-) -> Table:
+    names: Column, right: Floats, rows: Floats, *, share: float = SHARE, level: float = 0.95
+) -> Units:
     """One row a unit: accuracy, interval, and what may be said of it.
 
     A unit is ``under-served`` when its accuracy is below `share` of the mean
@@ -40,7 +50,8 @@ def list_units(
         ["no rows", "under-served", "below the mean", "low, unproven"],
         "fine",
     ).astype(object)
-    return Table.of(
+    return Units(
+
         {
             "unit": names, "n": rows.astype(np.int64), "accuracy": accuracy, "low": low, "high": high,
             "low_for_many": wide_low, "high_for_many": wide_high,

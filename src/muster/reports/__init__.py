@@ -1,0 +1,1 @@
+"""How a run is shown: sections to text. No renderer computes."""

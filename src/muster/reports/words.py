@@ -1,0 +1,44 @@
+"""Numbers to words, once, so that every renderer says the same."""
+
+from __future__ import annotations
+
+import math
+
+from muster.records import Cell, Field
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as it reads; an undefined one is a dash.
+
+    >>> number(0.81111), number(float("nan")), number(12345.6), number(0.00001)
+    ('0.8111', '-', '12,346', '1e-05')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    if value != 0 and abs(value) < 0.5 * 10**-digits:
+        return f"{value:.0e}"
+    return f"{value:.{digits}f}"
+
+
+def interval(low: float, high: float) -> str:
+    """An interval as it reads.
+
+    >>> interval(0.7, 0.9), interval(float("nan"), 1.0)
+    ('[0.7000, 0.9000]', '-')
+    """
+    return "-" if math.isnan(low) or math.isnan(high) else f"[{number(low)}, {number(high)}]"
+
+
+def cell(value: Cell, field: Field) -> str:
+    """A cell of a grid as text."""
+    if value is None:
+        return "-"
+    if field.kind == "count" and isinstance(value, int | float):
+        return "-" if math.isnan(value) else f"{int(value):,}"
+    if isinstance(value, float):
+        return number(value)
+    return str(value)

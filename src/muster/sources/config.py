@@ -1,0 +1,114 @@
+"""Settings from TOML: strict, and all problems at once, each with its line and what is near."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from muster.errors import BadConfig, nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+Where = tuple[int | str, ...]
+
+
+def read(path: str | Path, model: type[Model]) -> Model:
+    """The settings of a file, checked."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadConfig(f"{file}: cannot be read: {error.strerror}") from error
+    return parse(text, model, str(file))
+
+
+def parse(text: str, model: type[Model], name: str = "settings") -> Model:
+    """The settings of a text, checked.
+
+    >>> from pydantic import BaseModel, ConfigDict
+    >>> class Study(BaseModel):
+    ...     model_config = ConfigDict(extra="forbid", strict=True)
+    ...     seed: int = 0
+    >>> parse("sead = 1", Study)
+    Traceback (most recent call last):
+    ...
+    muster.errors.BadConfig: settings: 1 problem
+      line 1: unknown key 'sead'; did you mean 'seed'?
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"{name}: not TOML: {error}") from error
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        problems = [_problem(found, text, model) for found in error.errors(include_url=False)]
+        counted = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        raise BadConfig("\n  ".join([f"{name}: {counted}", *problems])) from error
+
+
+def _problem(found: Mapping[str, Any], text: str, model: type[BaseModel]) -> str:
+    where: Where = found["loc"]
+    line = _line(where, text)
+    place = f"line {line}: " if line else ""
+    if found["type"] == "extra_forbidden":
+        key = str(where[-1])
+        return f"{place}unknown key {_dotted(where)!r}{nearest(key, _known(model, where[:-1]))}"
+    if found["type"] == "missing":
+        return f"{place}missing key {_dotted(where)!r}"
+    got = found["input"]
+    said = f" (got {got!r})" if isinstance(got, str | int | float | bool) else ""
+    message = str(found["msg"])
+    return f"{place}{_dotted(where)}: {message[:1].lower()}{message[1:]}{said}"
+
+
+def _dotted(where: Where) -> str:
+    """A place as it is written: bands[0].watch."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
+
+
+def _known(model: Any, where: Where) -> list[str]:
+    """The keys that a table of the settings may hold."""
+    for part in where:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return []
+        if isinstance(part, str):
+            field = model.model_fields.get(part)
+            model = _model_in(field.annotation) if field else None
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+
+
+def _model_in(annotation: Any) -> Any:
+    """The settings model that a type holds, however deep."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(part) for part in getattr(annotation, "__args__", ()))
+    return next((found for found in inner if found), None)
+
+
+def _line(where: Where, text: str) -> int:
+    """The line on which a key stands, or its nearest table; 0 when there is none."""
+    wanted = [str(part) for part in where if isinstance(part, str)]
+    index = next((part for part in where if isinstance(part, int)), 0)
+    table: list[str] = []
+    seen: dict[str, int] = {}
+    best, length = 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
+        if header:
+            table = [part.strip().strip("\"'") for part in header.group(2).split(".")]
+            if header.group(1) == "[[":
+                seen[header.group(2)] = seen.get(header.group(2), -1) + 1
+                if seen[header.group(2)] != index:
+                    table = ["", *table]
+            path = table
+        else:
+            key = re.match(r"\s*([^=#\s]+)\s*=", line)
+            path = [*table, *(part.strip("\"'") for part in key.group(1).split("."))] if key else []
+        if path and path == wanted[: len(path)] and len(path) > length:
+            best, length = number, len(path)
+    return best

@@ -1,0 +1,99 @@
+"""A run's folder: written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from muster.errors import BadData
+
+MANIFEST = "manifest.json"
+
+
+@contextmanager
+def new_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A folder to fill, that appears under its name only when everything in it is on disk.
+
+    On any failure, and on Ctrl-C, nothing is left behind.
+    """
+    target = Path(path)
+    if target.exists() and not (overwrite and (target / MANIFEST).exists()):
+        hint = "choose another name, or overwrite it" if (target / MANIFEST).exists() else "it is not a run"
+        raise BadData(f"{target} is there already; {hint}")
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        _settle(partial)
+        _replace(partial, target)
+    except OSError as error:
+        raise BadData(
+            f"{target}: cannot be written: {error.strerror or error}; nothing was left behind"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Readable JSON; an undefined number is null."""
+    path.write_text(
+        json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+
+
+def write_lines(path: Path, rows: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) -> None:
+    """One JSON object a line."""
+    lines = (json.dumps(plain(row), ensure_ascii=False, allow_nan=False) for row in rows)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_toml(path: Path, data: Mapping[str, Any]) -> None:
+    """What was asked, as TOML; what was not set is left out."""
+    scalars = [f"{key} = {_toml(value)}" for key, value in data.items() if not isinstance(value, Mapping)]
+    tables = [
+        "\n".join([f"\n[{key}]", *(f"{name} = {_toml(v)}" for name, v in value.items() if v is not None)])
+        for key, value in data.items()
+        if isinstance(value, Mapping)
+    ]
+    path.write_text("\n".join([*scalars, *tables]) + "\n", encoding="utf-8")
+
+
+def plain(data: Any) -> Any:
+    """Only what JSON knows: numbers of NumPy become Python's, ``nan`` and infinities become null."""
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if hasattr(data, "tolist"):
+        return plain(data.tolist())
+    if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):  # noqa: PLR0124
+        return None
+    return data if isinstance(data, str | int | float | bool) or data is None else str(data)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(part) for part in value) + "]"
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def _settle(folder: Path) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as data:
+                os.fsync(data.fileno())
+
+
+def _replace(partial: Path, target: Path) -> None:
+    if not target.exists():
+        partial.rename(target)
+        return
+    old = target.with_name(f".{target.name}.old-{os.getpid()}")
+    target.rename(old)
+    partial.rename(target)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""What is evaluated for a purpose: which measures, bands and sections."""

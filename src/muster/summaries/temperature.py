@@ -1,0 +1,57 @@
+"""Temperature scaling: fitted on one split, judged on another, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from muster.errors import BadData
+from muster.kernels.calibration import cool, fit_temperature
+from muster.kernels.types import Codes, Scores
+from muster.measures import count, lookup
+from muster.records import Block, Labelled, Table, stack
+from muster.summaries.estimates import finish
+
+JUDGED = ("log_loss", "brier", "ece", "ece_debiased", "ece_mass", "ece_class", "mce", "accuracy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """The temperature, the rows it was fitted on, and the estimates before and after on other rows."""
+
+    temperature: float
+    fitted_on: int
+    estimates: Table
+
+    def value(self, measure: str, when: str) -> float:
+        """One number: of a measure, ``before`` or ``after``."""
+        rows = (self.estimates["measure"] == measure) & (self.estimates["summary"] == when)
+        return float(self.estimates["value"][rows][0])
+
+
+def scale(
+    fit: tuple[Scores, Codes], judge: tuple[Scores, Codes], classes: tuple[str, ...], *, level: float = 0.95
+) -> Scaling:
+    """Fit a temperature on one set of (scores, truth), judge it on another; scores are class-major."""
+    for name, (scores, truth) in {"fit": fit, "judge": judge}.items():
+        if not len(truth):
+            raise BadData(f"the split to {name} on has no rows")
+        if len(scores) < 2:
+            raise BadData("temperature scaling needs the scores of all classes")
+    temperature = fit_temperature(*fit)
+    scores, truth = judge
+    tables = [
+        _judged(given, truth, classes, when, level)
+        for when, given in (("before", scores), ("after", cool(scores, temperature)))
+    ]
+    return Scaling(temperature, len(fit[1]), stack(tables))
+
+
+def _judged(scores: Scores, truth: Codes, classes: tuple[str, ...], when: str, level: float) -> Table:
+    seen = Labelled(
+        np.zeros(len(truth), np.int32), 1, truth, scores.argmax(0), len(classes), scores, scores.max(0)
+    )
+    measures = lookup(JUDGED)
+    keys = Table.of({"model": ["model"], "unit": [""], "time": [""], "slice": [""]})
+    return finish(Block(keys, count(seen, measures)), measures, classes, summary=when, level=level)

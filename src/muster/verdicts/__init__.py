@@ -1,0 +1,1 @@
+"""What is said of a number: ok, watch, breach, or not enough evidence."""
