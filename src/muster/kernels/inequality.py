@@ -143,9 +143,18 @@ def percentile(x: Floats, q: float) -> Floats:
     return np.asarray(x[..., low] + (at - low) * (x[..., high] - x[..., low]))
 
 
-def under(x: Floats, share: float = 0.8) -> Floats:
+def under(x: Floats, share: float) -> Floats:
     """How many units lie below `share` of the mean over units."""
     return np.asarray((x < share * mean(x)[..., None]).sum(-1), float)
+
+
+def indices(x: Floats, level: Floats, share: float) -> dict[str, Floats]:
+    """Every index by name; `level` is the pooled value, ``under`` counts units below `share` of the mean."""
+    found = {name: index(x) for name, index in SPREADS.items()}
+    found["under"] = under(x, share)
+    found["max_deviation"] = max_deviation(x, level)
+    found["max_shortfall"] = max_shortfall(x, level)
+    return found
 
 
 SPREADS: Mapping[str, Callable[[Floats], Floats]] = {
@@ -164,7 +173,6 @@ SPREADS: Mapping[str, Callable[[Floats], Floats]] = {
     "jain": jain,
     "gini": gini,
     "gini_error": gini_error,
-    "under": under,
 }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
 from muster.errors import UnknownName
 from muster.measures.accuracy import ACCURACY, BALANCED_ACCURACY
 from muster.measures.agreement import KAPPA, MATTHEWS
@@ -81,6 +79,7 @@ def lookup(names: Iterable[str]) -> list[Measure]:
 def count(seen: Labelled, measures: Iterable[Measure]) -> dict[str, Tally]:
     """Every tally these measures need, each counted once.
 
+    >>> import numpy as np
     >>> seen = Labelled(np.zeros(2, int), 1, np.array([0, 1]), np.array([0, 0]), 2)
     >>> tallies = count(seen, lookup(["accuracy", "kappa"]))
     >>> list(tallies), CATALOG["accuracy"].finish(tallies)

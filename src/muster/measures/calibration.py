@@ -35,7 +35,9 @@ def count_width(seen: Labelled) -> Tallies:
     if seen.confidence is None:
         raise ValueError("ECE needs scores, or a confidence column")
     bins = calibration.equal_width(seen.confidence, BINS)
-    return _pack("width", calibration.sums(seen.cell, bins, seen.right, seen.confidence, seen.cells, BINS))
+    return _pack(
+        "width", calibration.sums((seen.cell, bins), (seen.cells, BINS), seen.right, seen.confidence)
+    )
 
 
 def count_fine(seen: Labelled) -> Tallies:
@@ -43,17 +45,18 @@ def count_fine(seen: Labelled) -> Tallies:
     if seen.confidence is None:
         raise ValueError("ECE needs scores, or a confidence column")
     bins, width = ranking.place(seen.confidence, FINE), ranking.bins_of(FINE)
-    return _pack("fine", calibration.sums(seen.cell, bins, seen.right, seen.confidence, seen.cells, width))
+    return _pack(
+        "fine", calibration.sums((seen.cell, bins), (seen.cells, width), seen.right, seen.confidence)
+    )
 
 
 def count_classes(seen: Labelled) -> Tallies:
     """Sums of every class's score in bins of equal width."""
     if seen.scores is None:
         raise ValueError("class-wise ECE needs scores")
+    shape = (seen.cells, BINS)
     found = [
-        calibration.sums(
-            seen.cell, calibration.equal_width(score, BINS), seen.truth == k, score, seen.cells, BINS
-        )
+        calibration.sums((seen.cell, calibration.equal_width(score, BINS)), shape, seen.truth == k, score)
         for k, score in enumerate(seen.scores)
     ]
     return _pack("classwise", tuple(np.concatenate([one[i] for one in found], -1) for i in range(3)))
@@ -75,70 +78,60 @@ def _by_class(kernel: Callable[..., Floats]) -> Finish:
     return finish
 
 
-def _measure(
-    name: str,
-    title: str,
-    definition: str,
-    count: Callable[[Labelled], Tallies],
-    finish: Finish,
-    chance: Finish | None = None,
-    low: float = 0.0,
-    *,
-    scores: bool = False,
-) -> Measure:
-    return Measure(
-        name=name,
-        title=title,
-        definition=definition,
-        count=count,
-        finish=finish,
-        better="lower",
-        bounds=(low, 1.0),
-        needs="scores" if scores else "confidence",
-        chance=chance,
-    )
-
-
-ECE = _measure(
-    "ece",
-    "ECE",
-    f"Mean gap of accuracy and confidence over {BINS} bins of equal width, by rows. "
+ECE = Measure(
+    name="ece",
+    title="ECE",
+    definition=f"Mean gap of accuracy and confidence over {BINS} bins of equal width, by rows. "
     "Expected: what a perfectly calibrated model would show with these rows.",
-    count_width,
-    _width(calibration.ece),
-    _width(calibration.ece_if_calibrated),
+    count=count_width,
+    finish=_width(calibration.ece),
+    better="lower",
+    bounds=(0.0, 1.0),
+    needs="confidence",
+    expected=_width(calibration.ece_if_calibrated),
 )
-ECE_DEBIASED = _measure(
-    "ece_debiased",
-    "ECE, debiased",
-    "ECE less what noise adds to the gap of each bin; may fall a little below 0.",
-    count_width,
-    _width(calibration.ece_debiased),
-    low=-1.0,
+ECE_DEBIASED = Measure(
+    name="ece_debiased",
+    title="ECE, debiased",
+    definition="ECE less what noise adds to the gap of each bin; may fall a little below 0.",
+    count=count_width,
+    finish=_width(calibration.ece_debiased),
+    better="lower",
+    bounds=(-1.0, 1.0),
+    needs="confidence",
 )
-ECE_MASS = _measure(
-    "ece_mass",
-    "ECE, equal mass",
-    f"ECE over {BINS} bins of nearly equally many rows, merged from {ranking.bins_of(FINE)} fixed fine bins.",
-    count_fine,
-    _mass(calibration.ece),
-    _mass(calibration.ece_if_calibrated),
+ECE_MASS = Measure(
+    name="ece_mass",
+    title="ECE, equal mass",
+    definition=f"ECE over {BINS} bins of nearly equally many rows, merged from "
+    f"{ranking.bins_of(FINE)} fixed fine bins.",
+    count=count_fine,
+    finish=_mass(calibration.ece),
+    better="lower",
+    bounds=(0.0, 1.0),
+    needs="confidence",
+    expected=_mass(calibration.ece_if_calibrated),
 )
-ECE_CLASS = _measure(
-    "ece_class",
-    "ECE, class-wise",
-    f"Mean over classes of the gap of class share and class score, {BINS} bins of equal width each.",
-    count_classes,
-    _by_class(calibration.ece),
-    _by_class(calibration.ece_if_calibrated),
-    scores=True,
+ECE_CLASS = Measure(
+    name="ece_class",
+    title="ECE, class-wise",
+    definition=f"Mean over classes of the gap of class share and score, {BINS} bins of equal width each.",
+    count=count_classes,
+    finish=_by_class(calibration.ece),
+    better="lower",
+    bounds=(0.0, 1.0),
+    needs="scores",
+    expected=_by_class(calibration.ece_if_calibrated),
 )
-MCE = _measure(
-    "mce",
-    "MCE",
-    f"Largest gap of accuracy and confidence among {BINS} bins of equal width that hold rows.",
-    count_width,
-    _width(calibration.mce),
+MCE = Measure(
+    name="mce",
+    title="MCE",
+    definition=f"Largest gap of accuracy and confidence among {BINS} bins of equal width that hold rows.",
+    count=count_width,
+    finish=_width(calibration.mce),
+    better="lower",
+    bounds=(0.0, 1.0),
+    needs="confidence",
 )
 RELIABILITY = Measure(
     name="reliability",

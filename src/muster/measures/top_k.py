@@ -30,7 +30,7 @@ def top_k(k: int) -> Measure:
     return Measure(
         name=stat,
         title=f"Top-{k} accuracy",
-        definition=f"Rows whose true class is among the {k} highest scores; ties go to the class that comes first.",
+        definition=f"Share of rows whose class is among the {k} highest scores; ties: first class first.",
         count=count,
         finish=lambda tallies: tallies[stat].mean()[..., 0],
         better="higher",

@@ -1,12 +1,12 @@
 """The data model: observations, tallies, estimates, verdicts, sections; one key."""
 
-from muster.records.block import COLUMNS, KEY, Block, Key, spell, unspell
+from muster.records.block import COLUMNS, KEY, Block, Key, grouped, spell, unspell
 from muster.records.estimate import Estimate
 from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
 from muster.records.section import Callout, Cell, Field, Grid, Section
-from muster.records.table import Column, Table, stack
+from muster.records.table import Column, Table, same, stack
 from muster.records.tally import Mask, Tallies, Tally, merge
 from muster.records.verdict import Status, Verdict
 
@@ -34,7 +34,9 @@ __all__ = [
     "Tallies",
     "Tally",
     "Verdict",
+    "grouped",
     "merge",
+    "same",
     "spell",
     "stack",
     "unspell",

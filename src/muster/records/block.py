@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muster.errors import BadRecord
-from muster.records.table import Table, stack
+from muster.kernels.codes import encode
+from muster.records.table import Column, Table, same, stack
 from muster.records.tally import Tallies, Tally
 
 KEY = ("model", "unit", "time", "slice")
@@ -27,17 +29,44 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """``keys`` has one row for each entry of the tallies' leading axis."""
+    """``keys`` has one row for each entry of the tallies' leading axis.
+
+    ``pooled`` says how many entries each was pooled from, where it was.
+    """
 
     keys: Table
     tallies: Tallies
+    pooled: Column | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def where(self, rows: Any) -> Block:
         """The entries of a mask or of positions."""
-        return Block(self.keys.where(rows), {stat: tally[rows] for stat, tally in self.tallies.items()})
+        pooled = None if self.pooled is None else self.pooled[rows]
+        return Block(
+            self.keys.where(rows), {stat: tally[rows] for stat, tally in self.tallies.items()}, pooled
+        )
+
+    @property
+    def units(self) -> Column:
+        """How many units stand behind each entry."""
+        return np.ones(len(self), np.int64) if self.pooled is None else self.pooled
+
+
+def grouped(table: Table, by: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The group of each row, and the first row of each group, groups in order of their values.
+
+    >>> keys = Table.of({"unit": ["b", "a", "b"], "time": [1, 1, 1]})
+    >>> [found.tolist() for found in grouped(keys, ("unit", "time"))]
+    [[1, 0, 1], [1, 0]]
+    """
+    combined = np.zeros(len(table), np.int64)
+    for name in by:
+        codes, levels = encode(table[name])
+        combined = combined * len(levels) + codes
+    _, first, group = np.unique(combined, return_index=True, return_inverse=True)
+    return group, first
 
 
 def spell(block: Block) -> Table:
@@ -56,7 +85,7 @@ def spell(block: Block) -> Table:
         keys = block.keys.where(cell)
         tables.append(
             keys.with_columns(
-                stat=np.full(len(cell), stat, dtype=object),
+                stat=same(stat, len(cell)),
                 part=part.astype(np.int32),
                 total=tally.total[cell, part],
                 weight=tally.weight[cell, part],
@@ -65,25 +94,31 @@ def spell(block: Block) -> Table:
     return stack(tables)
 
 
-def unspell(table: Table, keys: Table, widths: Mapping[str, int]) -> Block:
-    """The block that a tidy table spells; `widths` says how many parts a stat has."""
+def unspell(table: Table, widths: Mapping[str, int]) -> Block:
+    """The block that a tidy table spells; `widths` says how many parts a stat has.
+
+    Rows of one key, stat and part are added: reading many tables is pooling them.
+    """
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise BadRecord(f"a tally table needs {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
-    place = {key: i for i, key in enumerate(_keys(keys))}
-    cell = np.array([place[key] for key in _keys(table)], dtype=int)
+    unknown = set(table["stat"].tolist()) - set(widths)
+    if unknown:
+        raise BadRecord(f"stats without a known number of parts: {', '.join(sorted(unknown))}")
+    group, first = grouped(table, KEY)
+    place = np.empty(first.size, np.intp)
+    place[np.argsort(first)] = np.arange(first.size)
     tallies = {}
     for stat, parts in widths.items():
         rows = table["stat"] == stat
-        if rows.any() and table["part"][rows].max() >= parts:
-            raise BadRecord(f"stat {stat!r} has part {table['part'][rows].max()}, but only {parts} parts")
-        at = (cell[rows], table["part"][rows])
-        total, weight = np.zeros((len(keys), parts)), np.zeros((len(keys), parts))
-        np.add.at(total, at, table["total"][rows])
-        np.add.at(weight, at, table["weight"][rows])
+        part = table["part"][rows].astype(np.intp)
+        if part.size and not 0 <= part.min() <= part.max() < parts:
+            raise BadRecord(f"stat {stat!r} has parts {part.min()} to {part.max()}, not 0 to {parts - 1}")
+        at = place[group[rows]] * parts + part
+        total, weight = (
+            np.bincount(at, table[name][rows], first.size * parts).astype(float).reshape(first.size, parts)
+            for name in ("total", "weight")
+        )
         tallies[stat] = Tally(total, weight)
-    return Block(keys, tallies)
-
-
-def _keys(table: Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(table[name].tolist() for name in KEY), strict=True))
+    keys = table.where(np.sort(first))
+    return Block(Table({name: keys[name] for name in KEY}), tallies)

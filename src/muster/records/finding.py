@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "at_chance", "equal_within_noise", "one_bad_unit", "small_units", "difficult_slice", "difficult_class"
+    "at_chance",
+    "equal_within_noise",
+    "one_bad_unit",
+    "uneven",
+    "small_units",
+    "difficult_slice",
+    "difficult_class",
 ]
 
 

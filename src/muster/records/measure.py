@@ -21,7 +21,9 @@ class Measure:
 
     ``count`` runs where the data is, ``finish`` where the reader is. Measures
     that share ``count`` are counted once. ``finish`` gives a value per cell, or
-    ``[cells, parts]`` where ``shape`` is not ``"unit"``.
+    ``[cells, parts]`` where ``shape`` is not ``"unit"``. ``chance`` is what a model
+    that knows nothing would score, ``expected`` what noise alone would give a
+    perfect one, ``bound`` how far binning can have moved the value.
     """
 
     name: str
@@ -35,8 +37,14 @@ class Measure:
     shape: Literal["unit", "class", "matrix", "curve"] = "unit"
     undefined: str = "no rows"
     chance: Finish | None = None
+    expected: Finish | None = None
     interval: Callable[[Tallies, float], Bounds] | None = None
     method: str = ""
     bound: Finish | None = None
     adds: bool = True
     version: int = 1
+
+    @property
+    def is_share(self) -> bool:
+        """Is it a share of the rows, each of which is right or wrong?"""
+        return self.shape == "unit" and self.method == "Wilson"

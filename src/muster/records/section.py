@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from muster.records.verdict import Status
 
-Cell: TypeAlias = str | int | float | None
+Cell: TypeAlias = str | int | float | tuple[float, float] | None
+Kind: TypeAlias = Literal["text", "number", "count", "interval", "status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +17,7 @@ class Field:
     """A column of a grid: its heading, and how its cells read."""
 
     name: str
-    kind: Literal["text", "number", "count", "interval", "status"] = "text"
-    help: str = ""
+    kind: Kind = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,26 @@ class Grid:
     fields: tuple[Field, ...]
     rows: tuple[tuple[Cell, ...], ...]
     left_out: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        fields: Mapping[str, Kind],
+        rows: Iterable[Iterable[Cell]],
+        *,
+        shown: int | None = None,
+    ) -> Grid:
+        """The first rows of a table, the others counted.
+
+        >>> Grid.of("Units", {"unit": "text", "rows": "count"}, [("a", 3), ("b", 4)], shown=1).left_out
+        1
+        """
+        listed = tuple(tuple(row) for row in rows)
+        kept = listed if shown is None else listed[:shown]
+        return cls(
+            title, tuple(Field(name, kind) for name, kind in fields.items()), kept, len(listed) - len(kept)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +66,4 @@ class Section:
     lead: str
     callouts: tuple[Callout, ...] = ()
     grids: tuple[Grid, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()

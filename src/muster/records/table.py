@@ -101,6 +101,15 @@ def stack(tables: Sequence[Table]) -> Table:
     return Table({name: np.concatenate([table[name] for table in kept]) for name in names})
 
 
+def same(value: Any, rows: int) -> Column:
+    """A column that says the same in every row.
+
+    >>> same("", 2)
+    array(['', ''], dtype=object)
+    """
+    return np.full(rows, value, dtype=object if isinstance(value, str) else None)
+
+
 def _column(values: Any) -> Column:
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind in "US" else values

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from muster.records import Callout, Grid, Section
 from muster.reports.words import cell
 
 NUMERIC = {"number", "count", "interval"}
+MARKS = re.compile(r"[\\|<`*~]|(?<!\w)_|_(?!\w)|(?<=\])\(")
 
 
 def render(title: str, sections: Iterable[Section]) -> str:
@@ -25,25 +27,26 @@ def render(title: str, sections: Iterable[Section]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that may hold anything, as Markdown that shows it and does nothing else."""
-    flat = " ".join(text.split())
-    for sign in ("\\", "|", "<", ">", "`", "*", "_", "[", "]"):
-        flat = flat.replace(sign, f"\\{sign}")
-    return flat
+    """Text that may hold anything, as Markdown that shows it and does nothing else.
+
+    >>> print(escape("client_3 <b> [x](y)"))
+    client_3 \\<b> [x]\\(y)
+    """
+    return MARKS.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def _section(section: Section) -> str:
-    parts = [f"## {escape(section.title)}", section.lead, *map(_callout, section.callouts)]
-    parts += [*map(_grid, section.grids), "\n".join(f"- {note}" for note in section.notes)]
+    parts = [f"## {escape(section.title)}", escape(section.lead), *map(_callout, section.callouts)]
+    parts += [*map(_grid, section.grids), "\n".join(f"- {escape(note)}" for note in section.notes)]
     return "\n\n".join(part for part in parts if part)
 
 
 def _callout(callout: Callout) -> str:
-    return f"> **{callout.status.value}** {callout.text}"
+    return f"> **{callout.status.value}** {escape(callout.text)}"
 
 
 def _grid(grid: Grid) -> str:
-    names = [field.name for field in grid.fields]
+    names = [escape(field.name) for field in grid.fields]
     rules = ["---:" if field.kind in NUMERIC else "---" for field in grid.fields]
     rows = [
         [escape(cell(value, field)) for value, field in zip(row, grid.fields, strict=True)]
@@ -51,4 +54,4 @@ def _grid(grid: Grid) -> str:
     ]
     lines = [f"| {' | '.join(line)} |" for line in [names, rules, *rows]]
     more = [f"\n{grid.left_out:,} more rows are in the run's tables."] if grid.left_out else []
-    return "\n".join([f"**{grid.title}**\n", *lines, *more])
+    return "\n".join([f"**{escape(grid.title)}**\n", *lines, *more])

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from muster.records import Block, Estimate, Finding, Section, Status, Table, Verdict, spell
-from muster.reports import markdown
+from muster.reports import markdown, terminal
 from muster.reports.data import as_data, verdicts_as_data
 from muster.store.folder import MANIFEST, new_folder, write_json, write_lines, write_toml
 from muster.store.parquet import write_table
 from muster.summaries.underserved import Units
+
+NUMBERS = {field.name for field in fields(Estimate)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -25,7 +29,6 @@ class Run:
     tallies: Block
     estimates: Table
     units: Units
-    population: Sequence[Estimate]
     findings: Sequence[Finding]
     verdicts: Sequence[Verdict]
     sections: Sequence[Section]
@@ -37,15 +40,23 @@ class Run:
         order = list(Status)
         return min((verdict.status for verdict in self.verdicts), key=order.index, default=Status.UNKNOWN)
 
-    def value(self, measure: str, summary: str = "per_sample", part: str = "") -> float:
-        """One number of the population at the last time."""
+    def estimate(self, measure: str, summary: str = "per_sample", part: str = "") -> Estimate:
+        """One estimate of the population at the last time: of a measure, under the name of its summary."""
         found = self.estimates
         rows = (found["measure"] == measure) & (found["summary"] == summary) & (found["part"] == part)
         rows &= (found["unit"] == "") & (found["slice"] == "")
-        values = found["value"][rows]
-        if not len(values):
+        if not rows.any():
             raise LookupError(f"no {summary} of {measure}; see run.estimates")
-        return float(values[-1])
+        (row,) = found.where(rows.nonzero()[0][-1:]).rows()
+        return Estimate(**{name: value for name, value in row.items() if name in NUMBERS})
+
+    def value(self, measure: str, summary: str = "per_sample", part: str = "") -> float:
+        """The value of that estimate alone."""
+        return self.estimate(measure, summary, part).value
+
+    def show(self) -> None:
+        """Print the report to the terminal."""
+        terminal.show(self.title, self.sections, Console())
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run's folder: whole, or not at all."""
@@ -56,20 +67,20 @@ class Run:
             write_table(folder / "estimates.parquet", self.estimates)
             write_table(folder / "units.parquet", self.units)
             write_json(folder / "verdicts.json", verdicts_as_data(self.verdicts))
-            write_lines(folder / "events.jsonl", list(self.events))
-            self._write_reports(folder)
+            write_lines(folder / "events.jsonl", self.events)
+            (folder / "report.md").write_text(markdown.render(self.title, self.sections), encoding="utf-8")
+            write_json(folder / "report.json", self.as_data())
         return Path(path)
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run's folder and give the path of its report."""
         return self.save(path, overwrite=overwrite) / "report.md"
 
-    def _write_reports(self, folder: Path) -> None:
-        (folder / "report.md").write_text(markdown.render(self.title, self.sections), encoding="utf-8")
-        write_json(folder / "report.json", as_data(self.title, self.sections, self.verdicts, self.findings))
+    def as_data(self) -> dict[str, Any]:
+        """The report as plain lists and dictionaries."""
+        return as_data(self.title, self.sections, self.verdicts, self.findings)
 
     def __repr__(self) -> str:
         counts = {status: sum(verdict.status is status for verdict in self.verdicts) for status in Status}
         said = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
-        lead = self.sections[0].lead if self.sections else ""
-        return f"<Run {self.title}: {said}\n{lead}>"
+        return f"<{self.title}: {said}. {self.sections[0].lead if self.sections else ''}>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
+from rich import box
+from rich.console import Console, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -35,7 +35,7 @@ def said(status: Status) -> Text:
 
 def _parts(section: Section) -> Iterable[RenderableType]:
     for callout in section.callouts:
-        yield Panel(Group(said(callout.status), Text(callout.text)), border_style=STYLES[callout.status])
+        yield Text.assemble(said(callout.status), "  ", callout.text)
     for grid in section.grids:
         yield _grid(grid)
     for note in section.notes:
@@ -43,9 +43,11 @@ def _parts(section: Section) -> Iterable[RenderableType]:
 
 
 def _grid(grid: Grid) -> RichTable:
-    table = RichTable(title=Text(grid.title, style="italic"), title_justify="left", header_style="bold")
+    title = Text(grid.title, style="italic")
+    table = RichTable(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
     for field in grid.fields:
-        table.add_column(field.name, justify="right" if field.kind in NUMERIC else "left", overflow="fold")
+        exact = field.kind in NUMERIC
+        table.add_column(field.name, justify="right" if exact else "left", overflow="fold", no_wrap=exact)
     for row in grid.rows:
         table.add_row(
             *(
@@ -54,6 +56,7 @@ def _grid(grid: Grid) -> RichTable:
             )
         )
     if grid.left_out:
+        table.caption_justify = "left"
         table.caption = f"{grid.left_out:,} more rows are in the run's tables"
     return table
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
-from muster.records import Cell, Field
+from muster.records import Cell, Estimate, Field
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -33,12 +34,33 @@ def interval(low: float, high: float) -> str:
     return "-" if math.isnan(low) or math.isnan(high) else f"[{number(low)}, {number(high)}]"
 
 
+def sized(estimate: Estimate) -> str:
+    """An estimate with its interval.
+
+    >>> sized(Estimate(measure="accuracy", summary="min", value=0.75, low=0.7, high=0.8))
+    '0.7500 [0.7000, 0.8000]'
+    """
+    span = interval(estimate.low, estimate.high)
+    return number(estimate.value) if span == "-" else f"{number(estimate.value)} {span}"
+
+
+def listed(names: Iterable[object], shown: int = 8) -> str:
+    """The first of many names.
+
+    >>> listed("abcd", 2)
+    'a, b and 2 more'
+    """
+    every = [str(name) for name in names]
+    more = f" and {len(every) - shown} more" if len(every) > shown else ""
+    return ", ".join(every[:shown]) + more
+
+
 def cell(value: Cell, field: Field) -> str:
     """A cell of a grid as text."""
     if value is None:
         return "-"
+    if isinstance(value, tuple):
+        return interval(*value)
     if field.kind == "count" and isinstance(value, int | float):
         return "-" if math.isnan(value) else f"{int(value):,}"
-    if isinstance(value, float):
-        return number(value)
-    return str(value)
+    return number(value) if isinstance(value, float) else str(value)

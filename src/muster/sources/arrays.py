@@ -160,8 +160,8 @@ def _checked(scores: Scores, units: Column, unit: Codes, *, unnormalised: bool) 
     if bad.size:
         row = bad[0]
         raise BadData(
-            f"scores of {bad.size} rows are not probabilities; the first is row {row}, unit {units[unit[row]]}: "
-            f"{describe(scores[:, row])}"
+            f"scores of {bad.size} rows are not probabilities; the first is row {row}, "
+            f"unit {units[unit[row]]}: {describe(scores[:, row])}"
             + ("" if unnormalised else " (allow_unnormalised=True divides by the sum)")
         )
     return scores / total if unnormalised and len(scores) > 1 else scores

@@ -43,12 +43,22 @@ def parse(text: str, model: type[Model], name: str = "settings") -> Model:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadConfig(f"{name}: not TOML: {error}") from error
+    return checked(raw, model, name, text)
+
+
+def checked(raw: Any, model: type[Model], name: str = "settings", text: str = "") -> Model:
+    """The settings of a mapping, checked; types are taken at their word, "3" is not a number."""
     try:
-        return model.model_validate(raw)
+        return model.model_validate(raw, strict=True)
     except ValidationError as error:
-        problems = [_problem(found, text, model) for found in error.errors(include_url=False)]
-        counted = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise BadConfig("\n  ".join([f"{name}: {counted}", *problems])) from error
+        raise BadConfig(problems(error, model, name, text)) from error
+
+
+def problems(error: ValidationError, model: type[BaseModel], name: str = "settings", text: str = "") -> str:
+    """All that is wrong, one line each; with the text, the lines it stands on."""
+    found = [_problem(one, text, model) for one in error.errors(include_url=False)]
+    counted = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
+    return "\n  ".join([f"{name}: {counted}", *found])
 
 
 def _problem(found: Mapping[str, Any], text: str, model: type[BaseModel]) -> str:

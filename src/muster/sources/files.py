@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -93,7 +92,7 @@ def _profile(connection: duckdb.DuckDBPyConnection, what: str, sql: str, columns
     """Count rows, and refuse labels that are missing."""
     labels = _labels(columns)
     counts = ", ".join(f"count({quoted(name)})" for name in labels.values())
-    found = connection.execute(f"SELECT count(*), {counts} FROM ({sql})").fetchone()  # noqa: S608
+    found = connection.execute(f"SELECT count(*), {counts} FROM ({sql})").fetchone()
     rows, *known = found or (0,)
     if not rows:
         raise BadData(f"{what}: no rows: there is nothing to evaluate")
@@ -114,7 +113,7 @@ def _open(
             value = f"{value}::BIGINT"
         elif types[name] not in WHOLE:
             value = f"{value}::VARCHAR"
-        distinct = f"SELECT DISTINCT {value} AS level FROM ({sql}) ORDER BY level"  # noqa: S608
+        distinct = f"SELECT DISTINCT {value} AS level FROM ({sql}) ORDER BY level"
         found = [row[0] for row in connection.execute(distinct).fetchall()]
         if value.endswith("VARCHAR"):
             connection.execute(f"CREATE TYPE labels_{i} AS ENUM ({distinct})")
@@ -129,7 +128,7 @@ def _open(
 
 
 def _all(connection: duckdb.DuckDBPyConnection, sql: str, condition: str) -> bool:
-    found = connection.execute(f"SELECT bool_and({condition}) FROM ({sql})").fetchone()  # noqa: S608
+    found = connection.execute(f"SELECT bool_and({condition}) FROM ({sql})").fetchone()
     return bool(found and found[0])
 
 
@@ -139,7 +138,7 @@ def _cells(scan: Scan) -> dict[str, Codes]:
     if not parts:
         return _complete(scan, {}, 1)
     chosen = ", ".join(f"{scan.codes[part]} AS c{i}" for i, part in enumerate(parts))
-    found = scan.connection.execute(f"SELECT DISTINCT {chosen} FROM ({scan.sql}) ORDER BY ALL").fetchnumpy()  # noqa: S608
+    found = scan.connection.execute(f"SELECT DISTINCT {chosen} FROM ({scan.sql}) ORDER BY ALL").fetchnumpy()
     columns = {part: np.asarray(found[f"c{i}"]) for i, part in enumerate(parts)}
     return _complete(scan, columns, len(next(iter(columns.values()))))
 
@@ -193,7 +192,7 @@ def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
     types += [dtype] * len(columns.scores) + [np.float64] * bool(columns.confidence)
     held: list[list[Any]] = []
     with reading(scan.what):
-        for chunk in nanoarrow.ArrayStream(scan.connection.cursor().sql(f"SELECT {named} FROM ({scan.sql})")):  # noqa: S608
+        for chunk in nanoarrow.ArrayStream(scan.connection.cursor().sql(f"SELECT {named} FROM ({scan.sql})")):
             held.append([_view(chunk.child(i), type_) for i, type_ in enumerate(types)])
             if sum(len(columns[0]) for columns in held) >= BLOCK:
                 yield _joined(scan, held)
@@ -230,7 +229,8 @@ def _checked(scan: Scan, scores: Scores, unit: Codes, done: int, *, unnormalised
         row = int(bad[0])
         raise BadData(
             f"{scan.what}: scores of {bad.size} rows are not probabilities (of {len(total)} read at a time); "
-            f"the first is row {done + row}, unit {scan.levels['unit'][unit[row]]}: {describe(scores[:, row])}"
+            f"the first is row {done + row}, unit {scan.levels['unit'][unit[row]]}: "
+            f"{describe(scores[:, row])}"
             + ("" if unnormalised else " (--allow-unnormalised divides by the sum)")
         )
     return scores / total if unnormalised and len(scores) > 1 else scores
@@ -244,7 +244,7 @@ def _duplicates(scan: Scan, rows: int) -> str:
     if not columns.item and rows > DUPLICATES_UP_TO:
         return f"duplicated rows were not looked for (more than {DUPLICATES_UP_TO:,} rows)"
     chosen = ", ".join(quoted(name) for name in key if name)
-    query = f"SELECT count(*) FROM (SELECT DISTINCT {chosen} FROM ({scan.sql}))"  # noqa: S608
+    query = f"SELECT count(*) FROM (SELECT DISTINCT {chosen} FROM ({scan.sql}))"
     found = scan.connection.execute(query).fetchone()
     repeated = rows - int(found[0] if found else rows)
     what = "items are there more than once" if columns.item else "rows repeat another row in every column"

@@ -56,8 +56,8 @@ def relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> st
     if len(files) > 1:
         _same_types(connection, files, kind)
     if kind == "parquet":
-        return f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"  # noqa: S608
-    return f"SELECT * FROM read_csv([{listed}], union_by_name = true, header = true)"  # noqa: S608
+        return f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
+    return f"SELECT * FROM read_csv([{listed}], union_by_name = true, header = true)"
 
 
 @contextmanager

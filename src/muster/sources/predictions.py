@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from muster.errors import BadData
 from muster.kernels.codes import encode
 from muster.kernels.types import Codes, Scores
 from muster.records import Column, Labelled, Table, stack
@@ -55,14 +56,8 @@ def label(rows: Coded, cuts: tuple[Cut, ...], classes: Classes) -> tuple[Labelle
     scores = rows.scores
     if scores is not None and len(scores) == 1:
         scores = np.concatenate([1 - scores, scores])
-    best = scores.max(0) if scores is not None else None
+    guess, best = _answers(rows, scores, classes)
     confidence = rows.confidence if rows.confidence is not None else best
-    if "guess" in rows.codes:
-        guess = _through(classes.guess, rows.codes["guess"])
-    else:
-        assert scores is not None
-        assert best is not None
-        guess = _first(scores, best)
     return tuple(
         Labelled(
             one.place(rows.codes), len(one.combined), truth, guess, len(classes.names), scores, confidence
@@ -84,6 +79,17 @@ def levels_of(columns: Mapping[str, Column]) -> tuple[dict[str, Column], dict[st
     for name, column in columns.items():
         codes[name], levels[name] = encode(column)
     return levels, codes
+
+
+def _answers(rows: Coded, scores: Scores | None, classes: Classes) -> tuple[Codes, Scores | None]:
+    """The answer of each row, and the score behind it where there are scores."""
+    if "guess" in rows.codes:
+        guess = _through(classes.guess, rows.codes["guess"])
+        return guess, None if scores is None else scores[guess, np.arange(guess.size)]
+    if scores is None:
+        raise BadData("predictions need the answers (guess) or the scores of the classes (scores), or both")
+    best = scores.max(0)
+    return _first(scores, best), best
 
 
 def _first(scores: Scores, best: Scores) -> Codes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def write_json(path: Path, data: Any) -> None:
     )
 
 
-def write_lines(path: Path, rows: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) -> None:
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """One JSON object a line."""
     lines = (json.dumps(plain(row), ensure_ascii=False, allow_nan=False) for row in rows)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

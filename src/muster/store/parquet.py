@@ -16,11 +16,14 @@ def write_table(path: Path, table: Table) -> None:
     arriving = dict(table.columns)
     chosen = ", ".join(f'"{name}"::{_sql_type(column)} AS "{name}"' for name, column in arriving.items())
     target = str(path).replace("'", "''")
-    with duckdb.connect() as connection:
-        connection.register("arriving", arriving)
-        connection.execute(
-            f"COPY (SELECT {chosen} FROM arriving) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
-        )
+    try:
+        with duckdb.connect() as connection:
+            connection.register("arriving", arriving)
+            connection.execute(
+                f"COPY (SELECT {chosen} FROM arriving) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
+            )
+    except duckdb.IOException as error:
+        raise OSError(str(error).splitlines()[0]) from error
 
 
 def read_table(path: Path) -> Table:

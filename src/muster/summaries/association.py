@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from muster.kernels.interval import correlation
+from muster.kernels.ranking import ranks
 from muster.kernels.types import Floats
 from muster.records import Estimate
 
@@ -22,7 +22,7 @@ def with_size(measure: str, values: Floats, rows: Floats, level: float = 0.95) -
     x, y = rows[known], values[known]
     return [
         _one(measure, "size_pearson", x, y, level),
-        _one(measure, "size_spearman", rankdata(x), rankdata(y), level),
+        _one(measure, "size_spearman", ranks(x), ranks(y), level),
     ]
 
 

@@ -67,26 +67,47 @@ def _spread(units: Table, right: Floats, rows: Floats, gap: Estimate | None) -> 
     statistic, p = homogeneity(right, rows)
     if np.isnan(p) or gap is None:
         return []
+    data = {"p": p, "statistic": statistic, "gap": gap.value, "expected": gap.expected}
     if p >= SURE:
         text = (
-            f"All units are equal within noise (homogeneity p = {p:.2g}): the gap of {gap.value:.3f} is what "
+            f"All units are equal within noise (homogeneity p = {p:.2g}): a gap of {gap.value:.3f} is what "
             f"equal units with so few rows would show (expected {gap.expected:.3f})."
         )
-        data = {"p": p, "statistic": statistic, "gap": gap.value, "expected": gap.expected}
         return [Finding(kind="equal_within_noise", subject="population", text=text, data=data)]
-    worst = int(np.argmin(np.where(rows > 0, ratio(right, rows), np.inf)))
-    rest = np.arange(rows.size) != worst
-    _, without = homogeneity(right[rest], rows[rest])
-    if not without >= SURE:
-        return []
-    accuracy = ratio(right, rows)[worst]
-    others = right[rest].sum() / rows[rest].sum()
+    one = _one_bad_unit(units, right, rows, statistic)
+    if one:
+        return [one]
     text = (
-        f"One bad unit: {units['unit'][worst]} at {accuracy:.3f} ({int(rows[worst])} rows), the others at "
-        f"{others:.3f}; without it all are equal within noise (p = {without:.2g})."
+        f"Units differ beyond noise (homogeneity p = {p:.2g}), and no single one explains it: "
+        f"gap {gap.value:.3f}, {gap.expected:.3f} from noise alone."
     )
-    data = {"value": float(accuracy), "others": float(others), "p": without}
-    return [Finding(kind="one_bad_unit", subject=str(units["unit"][worst]), text=text, data=data)]
+    return [Finding(kind="uneven", subject="population", text=text, data=data)]
+
+
+def _one_bad_unit(units: Table, right: Floats, rows: Floats, statistic: float) -> Finding | None:
+    """Is most of the spread beyond noise due to the worst unit? Noise is one a degree of freedom."""
+    share = ratio(right, rows)
+    worst = int(np.argmin(np.where(rows > 0, share, np.inf)))
+    rest = (np.arange(rows.size) != worst) & (rows > 0)
+    without, p = homogeneity(right[rest], rows[rest])
+    excess, left = statistic - rest.sum(), max(without - (rest.sum() - 1), 0.0)
+    if np.isnan(without) or excess <= 0 or left > excess / 2:
+        return None
+    others, accuracy = float(right[rest].sum() / rows[rest].sum()), float(share[worst])
+    if accuracy >= others:
+        return None
+    after = (
+        f"all are equal within noise (p = {p:.2g})"
+        if p >= SURE
+        else f"the spread beyond noise falls by {1 - left / excess:.0%}"
+    )
+    return Finding(
+        kind="one_bad_unit",
+        subject=str(units["unit"][worst]),
+        text=f"One bad unit: {units['unit'][worst]} at {accuracy:.3f} ({int(rows[worst])} rows), the others "
+        f"at {others:.3f}; without it {after}.",
+        data={"value": accuracy, "others": others, "p": p, "excess": excess, "left": left},
+    )
 
 
 def _small_units(sizes: Sequence[Estimate]) -> Finding | None:

@@ -7,7 +7,9 @@ who do not (false positive rate), and deserved when given (precision).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from muster.kernels.resample import shares
 from muster.kernels.types import Floats
 from muster.records import Estimate
 
+Form: TypeAlias = Literal["difference", "ratio"]
+Rates: TypeAlias = Mapping[str, tuple[Floats, Floats]]
+FORMS: tuple[Form, ...] = ("difference", "ratio")
 CRITERIA: Mapping[str, tuple[str, ...]] = {
     "demographic_parity": ("selection",),
     "equal_opportunity": ("true_positive",),
@@ -24,7 +29,7 @@ CRITERIA: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def rates(counts: Floats, positive: int) -> dict[str, tuple[Floats, Floats]]:
+def rates(counts: Floats, positive: int) -> Rates:
     """Counts over counts of each rate, from confusion counts ``[groups, truth, guess]``.
 
     >>> top, bottom = rates(np.array([[[50.0, 10.0], [5.0, 35.0]]]), 1)["true_positive"]
@@ -47,48 +52,48 @@ def fairness(
     """Difference (largest minus smallest) and ratio (smallest over largest) of every criterion.
 
     Equalized odds takes the worse of its two rates. The interval redraws the
-    items of each group; ``expected`` is what equal groups would show.
+    items of each group; ``expected`` is what equal groups would show. One group
+    alone, or a group without rows to take the rate from, is undefined.
+
+    >>> counts = np.array([[[40.0, 10.0], [10.0, 40.0]], [[45.0, 5.0], [30.0, 20.0]]])
+    >>> {e.summary: round(e.value, 2) for e in fairness(counts, 1)}["equal_opportunity_difference"]
+    0.4
     """
     found = rates(counts, positive)
     rng = np.random.default_rng(seed)
-    n, groups = int(counts.sum()), len(counts)
-    estimates = []
-    for criterion, parts in CRITERIA.items():
-        for form in ("difference", "ratio"):
-            name = f"{criterion}_{form}"
-            value = _worst([_spread(ratio(*found[part])[None], form) for part in parts], form)[0]
-            if np.isnan(value):
-                estimates.append(_undefined(name, found, parts, n, groups))
-                continue
-            seen, equal = (_drawn(found, parts, form, draws, rng, pooled=pooled) for pooled in (False, True))
-            low, high = np.nanquantile(seen, (0.5 - level / 2, 0.5 + level / 2))
-            worse = equal >= value if form == "difference" else equal <= value
-            estimates.append(
-                Estimate(
-                    measure="group_fairness",
-                    summary=name,
-                    value=float(value),
-                    low=float(low),
-                    high=float(high),
-                    level=level,
-                    expected=float(np.nanmean(equal)),
-                    p_value=float((1 + worse.sum()) / (1 + draws)),
-                    n=n,
-                    units=groups,
-                    method="bootstrap of items",
-                )
-            )
-    return estimates
+    facts = {"measure": "group_fairness", "n": int(counts.sum()), "units": len(counts), "level": level}
+    redraw = partial(_drawn, found, draws=draws, rng=rng) if draws else None
+    return [
+        _criterion(found, parts, form, redraw, facts | {"summary": f"{criterion}_{form}"})
+        for criterion, parts in CRITERIA.items()
+        for form in FORMS
+    ]
+
+
+def _criterion(
+    found: Rates, parts: tuple[str, ...], form: Form, redraw: Callable[..., Floats] | None, facts: Any
+) -> Estimate:
+    value = float(_worst([_spread(ratio(*found[part])[None], form) for part in parts], form)[0])
+    if np.isnan(value):
+        return Estimate(value=value, reason=_reason(found, parts), **facts)
+    if redraw is None:
+        return Estimate(value=value, method="no interval", **facts)
+    seen, equal = (redraw(parts, form, pooled=pooled) for pooled in (False, True))
+    low, high = np.nanquantile(seen, (0.5 - facts["level"] / 2, 0.5 + facts["level"] / 2))
+    worse = equal >= value if form == "difference" else equal <= value
+    return Estimate(
+        value=value,
+        low=float(low),
+        high=float(high),
+        expected=float(np.nanmean(equal)),
+        p_value=float((1 + worse.sum()) / (1 + worse.size)),
+        method="bootstrap of items",
+        **facts,
+    )
 
 
 def _drawn(
-    found: Mapping[str, tuple[Floats, Floats]],
-    parts: tuple[str, ...],
-    form: str,
-    draws: int,
-    rng: np.random.Generator,
-    *,
-    pooled: bool,
+    found: Rates, parts: tuple[str, ...], form: Form, *, draws: int, rng: np.random.Generator, pooled: bool
 ) -> Floats:
     spreads = []
     for part in parts:
@@ -99,23 +104,21 @@ def _drawn(
     return _worst(spreads, form)
 
 
-def _spread(rate: Floats, form: str) -> Floats:
+def _spread(rate: Floats, form: Form) -> Floats:
+    if rate.shape[-1] < 2:
+        return np.full(rate.shape[:-1], np.nan)
     low, high = rate.min(-1), rate.max(-1)
     return high - low if form == "difference" else ratio(low, high)
 
 
-def _worst(spreads: list[Floats], form: str) -> Floats:
+def _worst(spreads: list[Floats], form: Form) -> Floats:
     stacked = np.stack(spreads)
     return np.asarray(stacked.max(0) if form == "difference" else stacked.min(0))
 
 
-def _undefined(
-    name: str, found: Mapping[str, tuple[Floats, Floats]], parts: tuple[str, ...], n: int, groups: int
-) -> Estimate:
-    if groups < 2:
-        reason = "fewer than two groups"
-    elif any((found[part][1] == 0).any() for part in parts):
-        reason = "a group has no rows to take the rate from"
-    else:
-        reason = "the rate is 0 in every group"
-    return Estimate(measure="group_fairness", summary=name, value=np.nan, n=n, units=groups, reason=reason)
+def _reason(found: Rates, parts: tuple[str, ...]) -> str:
+    if len(found[parts[0]][0]) < 2:
+        return "fewer than two groups"
+    if any((found[part][1] == 0).any() for part in parts):
+        return "a group has no rows to take the rate from"
+    return "the rate is 0 in every group"

@@ -1,16 +1,68 @@
-"""The mean over units: every unit weighs the same, however few rows it has."""
+"""The kinds of evaluation: local, per sample, per unit, on a shared test set, on hold-out units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
+from muster.errors import BadConfig, nearest
 from muster.measures.confusion import counts_of
 from muster.records import Block, Estimate, Measure, Table, stack
-from muster.summaries.estimates import spelled
+from muster.summaries.estimates import finish, spelled
+from muster.summaries.pool import pool
+from muster.summaries.trend import moments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roles:
+    """Entries by what their unit is for. Members are all that are neither hold-out nor shared."""
+
+    members: Block
+    holdout: Block
+    shared: Block
+
+
+def roles(block: Block, holdout: Sequence[str] = (), shared: Sequence[str] = ()) -> Roles:
+    """Units never trained on, units that hold a test set shared by all, and the members."""
+    names = np.array([str(unit) for unit in block.keys["unit"].tolist()], dtype=object)
+    known = set(names.tolist())
+    for name in (*holdout, *shared):
+        if name not in known:
+            raise BadConfig(f"no unit {name!r}{nearest(name, known)}, asked for as hold-out or shared")
+    both = set(holdout) & set(shared)
+    if both:
+        raise BadConfig(f"{', '.join(sorted(both))} cannot be a hold-out and shared")
+    out, common = (np.isin(names, list(part)) for part in (holdout, shared))
+    if (out | common).all():
+        raise BadConfig("every unit is a hold-out or shared: no member is left")
+    return Roles(*(block.where(rows) for rows in (~out & ~common, out, common)))
+
+
+def kinds(of: Roles, measures: Sequence[Measure], classes: Sequence[str], level: float = 0.95) -> list[Table]:
+    """Every kind of evaluation under its name, at every time."""
+    single = [measure for measure in measures if measure.shape == "unit"]
+
+    def whole(block: Block, summary: str) -> Table:
+        return finish(pool(block), measures, classes, summary=summary, level=level)
+
+    found = [
+        finish(of.members, single, classes, summary="unit", level=level),
+        whole(of.members, "per_sample"),
+        per_unit_mean(of.members, single, summary="per_unit", level=level),
+    ]
+    if len(of.shared):
+        found.append(whole(of.shared, "global"))
+    if len(of.holdout):
+        found += [
+            whole(of.holdout, "holdout_per_sample"),
+            finish(of.holdout, single, classes, summary="holdout_unit", level=level),
+            per_unit_mean(of.holdout, single, summary="holdout_per_unit", level=level),
+        ]
+    return found
 
 
 def per_unit_mean(block: Block, measures: Sequence[Measure], *, summary: str, level: float = 0.95) -> Table:
@@ -19,34 +71,30 @@ def per_unit_mean(block: Block, measures: Sequence[Measure], *, summary: str, le
     The interval is Student's over units: it is for the mean of the population
     that the units were drawn from.
     """
-    tables = []
     model = str(block.keys["model"][0])
-    for time in sorted(set(block.keys["time"].tolist())):
-        now = block.where(block.keys["time"] == time)
+    tables = []
+    for moment, now in moments(block):
         rows = counts_of(now.tallies).sum((-1, -2))
         found = [_mean(measure, measure.finish(now.tallies), rows, summary, level) for measure in measures]
-        tables.append(spelled(found, model=model, time=time))
+        tables.append(spelled(found, model=model, time=moment))
     return stack(tables)
 
 
 def _mean(measure: Measure, values: Any, rows: Any, summary: str, level: float) -> Estimate:
     known = ~np.isnan(values)
     units, n = int(known.sum()), int(rows[known].sum())
+    facts: dict[str, Any] = {
+        "measure": measure.name,
+        "summary": summary,
+        "n": n,
+        "units": units,
+        "level": level,
+    }
     if not units:
-        reason = f"undefined for every unit: {measure.undefined}"
-        return Estimate(measure=measure.name, summary=summary, value=np.nan, n=n, reason=reason)
+        return Estimate(value=np.nan, reason=f"undefined for every unit: {measure.undefined}", **facts)
     value = float(values[known].mean())
-    reach = np.nan
-    if units > 1:
-        reach = float(stdtrit(units - 1, 0.5 + level / 2) * values[known].std(ddof=1) / np.sqrt(units))
-    return Estimate(
-        measure=measure.name,
-        summary=summary,
-        value=value,
-        low=float(max(value - reach, measure.bounds[0])) if units > 1 else np.nan,
-        high=float(min(value + reach, measure.bounds[1])) if units > 1 else np.nan,
-        level=level,
-        n=n,
-        units=units,
-        method="Student over units" if units > 1 else "no interval",
-    )
+    if units == 1:
+        return Estimate(value=value, method="no interval", **facts)
+    reach = float(stdtrit(units - 1, 0.5 + level / 2) * values[known].std(ddof=1) / np.sqrt(units))
+    low, high = np.clip((value - reach, value + reach), *measure.bounds)
+    return Estimate(value=value, low=float(low), high=float(high), method="Student over units", **facts)

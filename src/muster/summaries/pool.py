@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from muster.errors import BadData
-from muster.kernels.codes import encode
 from muster.measures import count
-from muster.records import Block, Measure, Table, Tally, merge, stack
+from muster.records import Block, Measure, Tally, grouped, merge, same, stack
 from muster.sources.predictions import Predictions
 
 LARGEST = 4 << 30
@@ -44,24 +43,21 @@ def tally(
 def pool(block: Block, over: Sequence[str] = ("unit",)) -> Block:
     """Sum away the columns named in `over`; in the keys they become "".
 
+    >>> from muster.records import Table
     >>> keys = Table.of({"model": ["m", "m"], "unit": ["a", "b"], "time": [1, 1], "slice": ["", ""]})
     >>> pool(Block(keys, {"right": Tally.of([[3], [1]], [[4], [6]])})).tallies["right"].mean()
     array([[0.4]])
     """
-    kept = [name for name in block.keys.columns if name not in over]
-    group = np.zeros(len(block), np.int64)
-    for name in kept:
-        codes, levels = encode(block.keys[name])
-        group = group * len(levels) + codes
+    group, sample = grouped(block.keys, tuple(name for name in block.keys.columns if name not in over))
     order = np.argsort(group, kind="stable")
     first = np.flatnonzero(np.diff(group[order], prepend=-1))
-    keys = block.keys.where(order[first])
-    keys = keys.with_columns(**{name: np.full(len(keys), "", dtype=object) for name in over})
+    keys = block.keys.where(sample)
+    keys = keys.with_columns(**{name: same("", len(keys)) for name in over})
     tallies = {
         stat: Tally(*(np.add.reduceat(part[order], first) for part in (tally.total, tally.weight)))
         for stat, tally in block.tallies.items()
     }
-    return Block(keys, tallies)
+    return Block(keys, tallies, np.add.reduceat(block.units[order], first))
 
 
 def _affordable(found: Predictions, measures: Sequence[Measure]) -> None:

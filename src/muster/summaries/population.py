@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ TROUBLE = {
     "cov": "above", "jain": "below", "gini": "above", "gini_error": "above", "under": "above",
     "max_deviation": "above", "max_shortfall": "above",
 }  # fmt: skip
+NAMES = (*inequality.SPREADS, "under", "max_deviation", "max_shortfall")
 LEVELS = ("mean", "min", "p10", "worst_tenth", "median", "max")
 
 
@@ -38,21 +40,37 @@ class Population:
     undefined: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Indices of redrawn populations: as seen, with all units equal, and at chance."""
+
+    seen: Mapping[str, Floats] = field(default_factory=dict)
+    equal: Mapping[str, Floats] = field(default_factory=dict)
+    chance: Mapping[str, Floats] = field(default_factory=dict)
+    method: str = "no interval"
+
+
 def population(block: Block, measure: Measure, level: float = 0.95) -> Population:
-    """The units of a block, each finished."""
-    if measure.better != "higher" or measure.shape != "unit":
+    """The units of a block, each finished.
+
+    >>> from muster.measures import count, lookup
+    >>> from muster.records import Labelled, Table
+    >>> seen = Labelled(np.array([0, 0, 1]), 2, np.array([0, 1, 1]), np.array([0, 0, 1]), 2)
+    >>> (accuracy,) = lookup(["accuracy"])
+    >>> population(Block(Table({}), count(seen, [accuracy])), accuracy).values
+    array([0.5, 1. ])
+    """
+    if measure.better != "higher" or measure.shape != "unit" or measure.interval is None:
         raise BadData(
-            f"a population is summarised by one value a unit where more is better, not by {measure.name}"
+            f"a population is summarised by one value a unit, with its interval, where more is better: "
+            f"not by {measure.name}"
         )
     values, rows = measure.finish(block.tallies), counts_of(block.tallies).sum((-1, -2))
-    shares = measure.name in {"accuracy", "micro_f1"}
-    if shares:
+    if measure.is_share:
         errors = np.sqrt(values * (1 - values) / np.maximum(rows - 1, 1))
-    elif measure.interval:
-        low, high = measure.interval(block.tallies, level)
-        errors = (high - low) / 2 / quantile(level)
     else:
-        errors = np.zeros(len(values))
+        low, high = measure.interval(block.tallies, level)
+        errors = np.maximum(high - values, values - low) / quantile(level)
     whole = {stat: tally.sum() for stat, tally in block.tallies.items()}
     known = ~np.isnan(values) & ~np.isnan(errors)
     chance = measure.chance(whole) if measure.chance else np.nan
@@ -61,102 +79,82 @@ def population(block: Block, measure: Measure, level: float = 0.95) -> Populatio
         values[known],
         errors[known],
         rows[known],
-        shares,
+        measure.is_share,
         float(measure.finish(whole)),
         float(chance),
         int((~known).sum()),
     )
 
 
-def plain(x: Floats, level: Floats) -> dict[str, Floats]:
-    """Every index of sorted values ``[..., units]``; `level` is the pooled value."""
-    found = {name: index(x) for name, index in inequality.SPREADS.items()}
-    found["max_deviation"] = inequality.max_deviation(x, level)
-    found["max_shortfall"] = inequality.max_shortfall(x, level)
-    return found
-
-
 def summarise(
-    of: Population, *, draws: int = 1000, seed: int = 0, level: float = 0.95, units: Units = "sampled"
+    of: Population,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    units: Units = "sampled",
+    share: float = 0.8,
 ) -> list[Estimate]:
     """Every index, its interval, and what it would be if all units were equal, or at chance.
 
-    The interval comes from redrawn units and items: accuracies are pulled
-    together until only the spread beyond noise is left, units are resampled,
-    and items redrawn, so that noise is counted once. With ``units="fixed"``
-    the units are the population itself and only items are redrawn. The
-    interval is widened, where need be, to hold the value.
+    The interval comes from redrawn units and items: values are pulled together
+    until only the spread beyond noise is left, units are resampled, and items
+    redrawn, so that noise is counted once. With ``units="fixed"`` the units are
+    the population itself and only items are redrawn. The interval is widened,
+    where need be, to hold the value.
     """
     if not of.values.size:
-        return [_undefined(of, name, "no unit has a value") for name in [*inequality.SPREADS, *TROUBLE]]
-    values = plain(np.sort(of.values), np.asarray(of.pooled))
-    if not draws:
-        return [_estimate(of, name, float(value), level) for name, value in values.items()]
-    rng = np.random.default_rng(seed)
+        return [_undefined(of, name, "no unit has a value") for name in NAMES]
+    values = inequality.indices(np.sort(of.values), np.asarray(of.pooled), share)
+    drawn = _redrawn(of, draws, np.random.default_rng(seed), units, share) if draws else Drawn()
+    return [_estimate(of, name, float(value), drawn, level) for name, value in values.items()]
+
+
+def _redrawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:
+    def draw(centre: Floats, times: int, *, resampled: bool = False) -> dict[str, Floats]:
+        maker = resample.shares(centre, of.rows) if of.shares else resample.normals(centre, of.errors)
+        blocks = resample.populations(maker, of.rows, max(times, 1), rng, units=resampled)
+        found = [inequality.indices(values, whole, share) for values, whole in blocks]
+        return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+
     shrunk = resample.shrink(of.values, of.errors)
-    if of.shares:
-        shrunk = np.clip(shrunk, 0, 1)
-    seen = _redraw(of, shrunk, draws, rng, units=units == "sampled")
-    equal = _redraw(of, np.full(of.values.size, of.pooled), max(draws // 2, 1), rng, units=False)
-    chance = _at_chance(of, max(draws // 5, 1), rng)
-    return [_estimate(of, name, float(value), level, seen, equal, chance) for name, value in values.items()]
+    centre = np.clip(shrunk, 0, 1) if of.shares else shrunk
+    seen = draw(centre, draws, resampled=units == "sampled")
+    equal = draw(np.full(of.values.size, of.pooled), draws // 2)
+    known = of.shares and not np.isnan(of.chance)
+    chance = draw(np.full(of.values.size, of.chance), draws // 5) if known else {}
+    what = "units and items" if units == "sampled" else "items"
+    return Drawn(seen, equal, chance, f"bootstrap of {what}")
 
 
-def _redraw(
-    of: Population, centre: Floats, draws: int, rng: np.random.Generator, *, units: bool
-) -> dict[str, Floats]:
-    draw = resample.shares(centre, of.rows) if of.shares else resample.normals(centre, of.errors)
-    blocks = resample.populations(draw, of.rows, draws, rng, units=units)
-    found = [plain(drawn, pooled) for drawn, pooled in blocks]
-    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
-
-
-def _at_chance(of: Population, draws: int, rng: np.random.Generator) -> dict[str, Floats]:
-    if not of.shares or np.isnan(of.chance):
-        return {}
-    return _redraw(of, np.full(of.values.size, of.chance), draws, rng, units=False)
-
-
-def _estimate(
-    of: Population,
-    name: str,
-    value: float,
-    level: float,
-    seen: dict[str, Floats] | None = None,
-    equal: dict[str, Floats] | None = None,
-    chance: dict[str, Floats] | None = None,
-) -> Estimate:
+def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: float) -> Estimate:
     if np.isnan(value):
         few = of.values.size < 2
         return _undefined(of, name, "fewer than two units" if few else "the values are all zero")
-    low, high = np.nanquantile(seen[name], (0.5 - level / 2, 0.5 + level / 2)) if seen else (np.nan, np.nan)
-    expected, p = np.nan, np.nan
-    if equal and name in TROUBLE:
-        drawn = equal[name]
-        worse = drawn >= value if TROUBLE[name] == "above" else drawn <= value
-        expected, p = float(np.nanmean(drawn)), (1 + worse.sum()) / (1 + drawn.size)
+    low, high, expected, p = np.nan, np.nan, np.nan, np.nan
+    if name in drawn.seen:
+        low, high = np.nanquantile(drawn.seen[name], (0.5 - level / 2, 0.5 + level / 2))
+    if name in drawn.equal and name in TROUBLE:
+        equal = drawn.equal[name]
+        worse = equal >= value if TROUBLE[name] == "above" else equal <= value
+        expected, p = float(np.nanmean(equal)), (1 + worse.sum()) / (1 + equal.size)
+    chance = float(np.nanmean(drawn.chance[name])) if name in drawn.chance else np.nan
     return Estimate(
         measure=of.measure,
         summary=name,
         value=value,
-        low=float(np.fmin(low, value)) if seen else np.nan,
-        high=float(np.fmax(high, value)) if seen else np.nan,
+        low=float(min(low, value)),
+        high=float(max(high, value)),
         level=level,
-        expected=float(expected),
-        chance=float(np.nanmean(chance[name])) if chance else of.chance if name in LEVELS else np.nan,
+        expected=expected,
+        chance=of.chance if np.isnan(chance) and name in LEVELS else chance,
         p_value=float(p),
         n=int(of.rows.sum()),
         units=int(of.values.size),
-        method="bootstrap of units and items" if seen else "no interval",
+        method=drawn.method,
     )
 
 
 def _undefined(of: Population, name: str, reason: str) -> Estimate:
-    return Estimate(
-        measure=of.measure,
-        summary=name,
-        value=np.nan,
-        n=int(of.rows.sum()),
-        units=int(of.values.size),
-        reason=reason,
-    )
+    units, n = int(of.values.size), int(of.rows.sum())
+    return Estimate(measure=of.measure, summary=name, value=np.nan, n=n, units=units, reason=reason)

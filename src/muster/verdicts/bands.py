@@ -19,7 +19,7 @@ NOISE = 0.05
 class Band(BaseModel):
     """Where a summary of a measure should lie; `bad` says on which side trouble is."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     bad: Literal["above", "below"]
     watch: float | None = None
@@ -32,7 +32,7 @@ class Band(BaseModel):
     @classmethod
     def _pairs(cls, given: object) -> object:
         if isinstance(given, dict) and isinstance(given.get("labels"), list):
-            return given | {"labels": [tuple(pair) for pair in given["labels"] if isinstance(pair, list)]}
+            return given | {"labels": [tuple(p) if isinstance(p, list) else p for p in given["labels"]]}
         return given
 
     @model_validator(mode="after")

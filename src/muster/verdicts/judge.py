@@ -10,7 +10,7 @@ from muster.records import Estimate, Status, Table, Verdict
 def against_chance(estimate: Estimate) -> Verdict:
     """Is the model better than one that knows nothing? Judged by the interval.
 
-    >>> seen = Estimate(measure="accuracy", summary="per_sample", value=0.11, low=0.09, high=0.13, chance=0.12)
+    >>> seen = Estimate(measure="accuracy", summary="all", value=0.11, low=0.09, high=0.13, chance=0.12)
     >>> against_chance(seen).status.value
     'breach'
     """

@@ -1,7 +1,8 @@
 """Classifiers that serve many units: clients, sites, groups."""
 
 from muster.suites.classification.calibrate import calibrate
-from muster.suites.classification.settings import Settings
-from muster.suites.classification.study import evaluate, per_unit
+from muster.suites.classification.merge import merge
+from muster.suites.classification.settings import Settings, Study
+from muster.suites.classification.study import evaluate, per_unit, study
 
-__all__ = ["Settings", "calibrate", "evaluate", "per_unit"]
+__all__ = ["Settings", "Study", "calibrate", "evaluate", "merge", "per_unit", "study"]

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from muster.errors import BadConfig, BadData
+from muster.errors import BadData
 from muster.measures import lookup
-from muster.records import Measure, Table
+from muster.records import Block, Measure, Table
 from muster.reports.run import Run
-from muster.sources.arrays import from_arrays, from_frame
-from muster.sources.columns import Columns
-from muster.sources.files import from_files
+from muster.sources.config import checked
+from muster.sources.given import described, read
 from muster.sources.predictions import Predictions
 from muster.store.manifest import manifest
-from muster.suites.classification.analysis import Roles, analyse
+from muster.suites.classification.analysis import analyse
 from muster.suites.classification.sections import sections_of
 from muster.suites.classification.settings import Settings, chosen
 from muster.summaries.pool import tally
@@ -40,7 +38,7 @@ def evaluate(
     item: Any = None,
     classes: Sequence[Any] = (),
     allow_unnormalised: bool = False,
-    tick: Tick | None = None,
+    opened: Callable[[int], Tick] | None = None,
     **settings: Any,
 ) -> Run:
     """Evaluate a classifier for everyone it serves.
@@ -48,8 +46,11 @@ def evaluate(
     Without `data`, every part is an array with one entry a row; with `data` (a
     path, a pattern, a folder, a table of pandas, Polars or Arrow, a DuckDB
     relation) every part names a column. Further keywords are `Settings`.
+    `opened` is told how many rows there are, and gives what is told of each
+    block that was counted.
 
-    >>> run = evaluate(truth=[0, 1] * 60, guess=[0, 1] * 50 + [1, 0] * 10, unit=["a", "b", "c"] * 40, draws=50)
+    >>> truth, guess, unit = [0, 1] * 60, [0, 1] * 50 + [1, 0] * 10, ["a", "b", "c"] * 40
+    >>> run = evaluate(truth=truth, guess=guess, unit=unit, draws=50)
     >>> round(run.value("accuracy"), 4), run.units.worst(1)["n"].tolist()
     (0.8333, [40])
     """
@@ -57,17 +58,18 @@ def evaluate(
         "truth": truth, "guess": guess, "scores": scores, "confidence": confidence,
         "unit": unit, "time": time, "slices": slices, "item": item,
     }  # fmt: skip
-    asked = Settings.model_validate(settings) if settings else Settings()
-    started = clock.perf_counter()
-    found = read(data, parts, model=asked.model, classes=classes, unnormalised=allow_unnormalised)
-    return study(found, asked, asked_of=_asked(data, parts), opened=clock.perf_counter() - started, tick=tick)
+    asked = checked(settings, Settings)
+    given = described(data, parts) | {"classes": list(classes), "allow_unnormalised": allow_unnormalised}
+    diary = Diary()
+    with diary.stage("open"):
+        found = read(data, parts, model=asked.model, classes=classes, unnormalised=allow_unnormalised)
+    return study(found, asked, given, diary, opened(found.rows) if opened else None)
 
 
 def per_unit(
     data: Any = None,
     *,
     measures: Sequence[str] = ("accuracy",),
-    model: str = "model",
     classes: Sequence[Any] = (),
     allow_unnormalised: bool = False,
     **parts: Any,
@@ -77,81 +79,94 @@ def per_unit(
     >>> per_unit(truth=[0, 1, 1], guess=[0, 1, 0], unit=["a", "a", "b"])["accuracy"]
     array([1., 0.])
     """
-    found = read(
-        data, {"truth": "truth", **parts}, model=model, classes=classes, unnormalised=allow_unnormalised
-    )
+    found = read(data, {"truth": "truth", **parts}, classes=classes, unnormalised=allow_unnormalised)
     wanted = lookup(measures)
+    _refuse_missing(wanted, found.has)
     block = tally(found, wanted)
     return block.keys.with_columns(**{measure.name: measure.finish(block.tallies) for measure in wanted})
 
 
-def read(
-    data: Any, parts: Mapping[str, Any], *, model: str, classes: Sequence[Any], unnormalised: bool
-) -> Predictions:
-    """Predictions from whatever was given: arrays, a frame, or places on disk."""
-    if data is None:
-        if isinstance(parts.get("truth"), str):
-            raise BadConfig("evaluate needs data=, or arrays: truth=, and guess= or scores=")
-        return from_arrays(**parts, model=model, classes=classes, unnormalised=unnormalised)
-    named = {part: value for part, value in parts.items() if value is not None}
-    wrong = [part for part, value in named.items() if not isinstance(value, str | list | tuple)]
-    if wrong:
-        raise BadConfig(f"with data given, {', '.join(wrong)} must name columns, not hold values")
-    for part in ("scores", "slices"):
-        value = named.pop(part, ())
-        named[part] = (value,) if isinstance(value, str) else tuple(value)
-    columns = Columns(**named)
-    places = isinstance(data, str | Path) or (isinstance(data, list | tuple) and all(map(_is_place, data)))
-    reader = from_files if places else from_frame
-    return reader(data, columns, model=model, classes=classes, unnormalised=unnormalised)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Counted:
+    """What is left of predictions once they are counted."""
+
+    block: Block
+    classes: tuple[str, ...]
+    measures: Sequence[Measure]
+    rows: int
+    fingerprint: Mapping[str, str]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Diary:
+    """What happened when, and how long each stage took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Any:
+        """Time a stage and note its end."""
+        started = clock.perf_counter()
+        yield
+        self.seconds[name] = clock.perf_counter() - started
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.events.append({"at": at, "event": f"{name} done"})
 
 
 def study(
     found: Predictions,
     asked: Settings,
-    *,
-    asked_of: Mapping[str, Any],
-    opened: float = 0.0,
+    given: Mapping[str, Any],
+    diary: Diary | None = None,
     tick: Tick | None = None,
 ) -> Run:
-    """Count, analyse and put into sections."""
-    events: list[dict[str, Any]] = [
-        _event("opened", rows=found.rows, units=len(np.unique(found.keys[0]["unit"])))
-    ]
-    seconds = {"open": opened}
+    """Count the predictions, and conclude."""
+    diary = diary or Diary()
     measures = lookup(chosen(asked.measures, found.has, len(found.classes)))
     _refuse_missing(measures, found.has)
-    started = clock.perf_counter()
-    block = tally(found, measures, tick)
-    seconds["count"] = clock.perf_counter() - started
-    events.append(_event("counted", tallies=len(block)))
-    started = clock.perf_counter()
-    notes = [note for note in (found.note, found.duplicates()) if note]
-    seen = analyse(block, found.classes, measures, asked, Roles(tuple(asked.holdout), tuple(asked.shared)))
-    seconds["analyse"] = clock.perf_counter() - started
-    events.append(_event("analysed", verdicts=len(seen.verdicts)))
-    record = manifest(
-        seed=asked.seed,
-        data=found.fingerprint(),
-        seconds=seconds,
+    with diary.stage("count"):
+        block = tally(found, measures, tick)
+    with diary.stage("check"):
+        notes = [note for note in (found.note, found.duplicates()) if note]
+        fingerprint = found.fingerprint()
+    counted = Counted(
+        block=block,
+        classes=found.classes,
+        measures=measures,
         rows=found.rows,
-        classes=list(found.classes),
-        measures={measure.name: measure.version for measure in measures},
-        parts={stat: tally.parts for stat, tally in block.tallies.items()},
+        fingerprint=fingerprint,
         notes=notes,
     )
+    return conclude(counted, asked, given, diary)
+
+
+def conclude(counted: Counted, asked: Settings, given: Mapping[str, Any], diary: Diary | None = None) -> Run:
+    """Analyse what was counted, and put it into sections."""
+    diary = diary or Diary()
+    with diary.stage("analyse"):
+        seen = analyse(counted.block, counted.classes, counted.measures, asked)
     return Run(
         title=f"Evaluation of {asked.model}",
-        asked={"data": dict(asked_of), "study": asked.model_dump()},
-        manifest=record,
-        tallies=block,
+        asked={"data": dict(given), "study": asked.model_dump()},
+        manifest=manifest(
+            seed=asked.seed,
+            data=counted.fingerprint,
+            seconds=diary.seconds,
+            rows=counted.rows,
+            classes=list(counted.classes),
+            measures={measure.name: measure.version for measure in counted.measures},
+            parts={stat: tally.parts for stat, tally in counted.block.tallies.items()},
+            notes=list(counted.notes),
+        ),
+        tallies=counted.block,
         estimates=seen.estimates,
         units=seen.units,
-        population=seen.population,
         findings=seen.findings,
         verdicts=seen.verdicts,
-        sections=sections_of(seen, asked, notes, found.rows),
-        events=events,
+        sections=sections_of(seen, asked, counted.notes, counted.rows),
+        events=diary.events,
     )
 
 
@@ -159,27 +174,3 @@ def _refuse_missing(measures: Sequence[Measure], has: frozenset[str]) -> None:
     lacking = [f"{measure.name} needs {measure.needs}" for measure in measures if measure.needs not in has]
     if lacking:
         raise BadData(f"{'; '.join(lacking)}; the data has only {', '.join(sorted(has))}")
-
-
-def _asked(data: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    if data is None:
-        return {"arrays": [part for part, value in parts.items() if value is not None]}
-    shown = (
-        [str(place) for place in ([data] if isinstance(data, str | Path) else data)] if _places(data) else []
-    )
-    return {
-        "files": shown or type(data).__name__,
-        **{part: value for part, value in parts.items() if value is not None},
-    }
-
-
-def _places(data: Any) -> bool:
-    return isinstance(data, str | Path) or (isinstance(data, list | tuple) and all(map(_is_place, data)))
-
-
-def _is_place(value: Any) -> bool:
-    return isinstance(value, str | Path)
-
-
-def _event(what: str, **facts: Any) -> dict[str, Any]:
-    return {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": what, **facts}

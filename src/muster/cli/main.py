@@ -1,0 +1,60 @@
+"""Commands, and what an error looks like: one message on stderr, no traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError, Parameter
+from pydantic import BaseModel, ValidationError
+
+from muster.cli.catalogue import bands, measures
+from muster.cli.evaluate import demo, evaluate
+from muster.cli.runs import merge, show
+from muster.errors import MusterError
+from muster.sources.config import problems
+from muster.suites.classification import Settings
+
+USAGE, STOPPED = 2, 130
+NAMES = {"slices": "slice", "measures": "measure", "classes": "class"}
+
+app = App(
+    name="muster",
+    help="Does your model pass muster, for everyone it serves?",
+    version=version("muster-eval"),
+    default_parameter=Parameter(
+        negative=(), name_transform=lambda name: NAMES.get(name, name.replace("_", "-"))
+    ),
+)
+for command in (evaluate, show, merge, measures, bands, demo):
+    app.command(command)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code."""
+    try:
+        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _say(_usage(error), USAGE)
+    except MusterError as error:
+        return _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _say("stopped; nothing was written", STOPPED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return int(code or 0)
+
+
+def _say(text: str, code: int) -> int:
+    sys.stderr.write(f"muster: {text}\n")
+    return code
+
+
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with the flags, in the words that a settings file gets."""
+    cause = error.__cause__
+    model: type[BaseModel] = Settings
+    return problems(cause, model, "flags") if isinstance(cause, ValidationError) else str(error)

@@ -1,0 +1,44 @@
+"""A run, said and kept: to the terminal or as JSON, and in a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from muster.records import Status
+from muster.reports import terminal
+from muster.reports.run import Run
+from muster.store.folder import plain
+
+WIDE = 120
+
+
+def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: bool = True) -> int:
+    """Write the folder, print the report, and give the exit code: 1 when something is in breach."""
+    folder = run.save(out or _name(run), overwrite=overwrite) if save else None
+    say(run, as_json=as_json)
+    if folder:
+        Console(stderr=True).print(f"written: {folder / 'report.md'}", highlight=False, soft_wrap=True)
+    return int(run.status is Status.BREACH)
+
+
+def say(run: Run, *, as_json: bool) -> None:
+    """Print the report; a pipe gets lines wide enough for the tables."""
+    if as_json:
+        sys.stdout.write(json.dumps(plain(run.as_data()), indent=2, ensure_ascii=False) + "\n")
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)
+    terminal.show(run.title, run.sections, console)
+
+
+def _name(run: Run) -> Path:
+    """A folder named after the time and the model."""
+    model = re.sub(r"[^\w.-]+", "-", run.asked["study"]["model"])
+    return Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{model}"

@@ -1,0 +1,42 @@
+"""``muster show`` and ``muster merge``: runs on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from muster.cli.output import finish, say
+from muster.records import Status
+from muster.reports.reading import load
+from muster.suites import classification
+
+
+def show(run: Path, *, json: bool = False) -> int:
+    """Print the report of a run.
+
+    Parameters
+    ----------
+    run
+        Folder of the run.
+    json
+        As JSON.
+    """
+    found = load(run)
+    say(found, as_json=json)
+    return int(found.status is Status.BREACH)
+
+
+def merge(*runs: Path, out: Path | None = None, overwrite: bool = False, json: bool = False) -> int:
+    """Pool what runs counted, as if all their rows had been read at once.
+
+    Parameters
+    ----------
+    runs
+        Folders of runs of the same classes and measures.
+    out
+        Folder of the new run.
+    overwrite
+        Replace the run that the folder holds.
+    json
+        Print the report as JSON.
+    """
+    return finish(classification.merge(runs), out, overwrite=overwrite, as_json=json)

@@ -1,0 +1,96 @@
+"""A run's folder, read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from muster.errors import BadData
+from muster.records import (
+    Callout,
+    Estimate,
+    Field,
+    Finding,
+    Grid,
+    Section,
+    Status,
+    Verdict,
+    unspell,
+)
+from muster.reports.run import Run
+from muster.store.folder import MANIFEST
+from muster.store.manifest import FORMAT
+from muster.store.parquet import read_table
+from muster.summaries.underserved import Units
+
+
+def load(path: str | Path) -> Run:
+    """The run that a folder holds."""
+    folder = Path(path)
+    if not (folder / MANIFEST).is_file():
+        raise BadData(f"{folder}: not a run: it has no {MANIFEST}")
+    manifest = _json(folder / MANIFEST)
+    if manifest.get("format") != FORMAT:
+        raise BadData(f"{folder}: a run of format {manifest.get('format')}; this Muster reads {FORMAT}")
+    report = _json(folder / "report.json")
+    return Run(
+        title=report["title"],
+        asked=tomllib.loads(_text(folder / "run.toml")),
+        manifest=manifest,
+        tallies=unspell(read_table(folder / "tallies.parquet"), manifest["parts"]),
+        estimates=read_table(folder / "estimates.parquet"),
+        units=Units(read_table(folder / "units.parquet").columns),
+        findings=[Finding(**finding) for finding in report["findings"]],
+        verdicts=[_verdict(verdict) for verdict in report["verdicts"]],
+        sections=[_section(section) for section in report["sections"]],
+        events=[json.loads(line) for line in _text(folder / "events.jsonl").splitlines()],
+    )
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    estimate: dict[str, Any] = {
+        name: math.nan if value is None else value for name, value in data["estimate"].items()
+    }
+    return Verdict(**{**data, "status": Status(data["status"]), "estimate": Estimate(**estimate)})
+
+
+def _section(data: Mapping[str, Any]) -> Section:
+    return Section(
+        data["title"],
+        data["lead"],
+        tuple(Callout(Status(one["status"]), one["text"]) for one in data["callouts"]),
+        tuple(_grid(grid) for grid in data["grids"]),
+        tuple(data["notes"]),
+    )
+
+
+def _grid(data: Mapping[str, Any]) -> Grid:
+    fields = tuple(Field(**field) for field in data["fields"])
+    rows = tuple(
+        tuple(_cell(value, field) for value, field in zip(row, fields, strict=True)) for row in data["rows"]
+    )
+    return Grid(data["title"], fields, rows, data["left_out"])
+
+
+def _cell(value: Any, field: Field) -> Any:
+    if isinstance(value, list):
+        return tuple(math.nan if end is None else end for end in value)
+    return math.nan if value is None and field.kind == "number" else value
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(_text(file))
+    except json.JSONDecodeError as error:
+        raise BadData(f"{file}: not JSON: {error}") from error
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadData(f"{file}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""Where data comes from: places, arrays and frames, to observations."""
