@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr, softmax
 
+from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
 from muster.kernels.types import Codes, Floats, Scores
 
@@ -31,14 +32,8 @@ def sums(
     at: tuple[Codes, Codes], shape: tuple[int, int], right: Codes, confidence: Scores
 ) -> tuple[Floats, ...]:
     """Rows, right rows and confidence of every cell and bin; `at` is the cell and the bin of each row."""
-    (cell, bins), (cells, width) = at, shape
-    index = np.multiply(cell, width, dtype=np.intp)
-    index += bins
-    size = cells * width
-    rows = np.bincount(index, minlength=size).astype(float)
-    hits = np.bincount(index[right], minlength=size).astype(float)
-    held = np.bincount(index, confidence, minlength=size).astype(float)
-    return tuple(part.reshape(cells, width) for part in (rows, hits, held))
+    counts = tabulate((*at, right), (*shape, 2))
+    return counts.sum(-1), np.ascontiguousarray(counts[..., 1]), tabulate(at, shape, confidence)
 
 
 def ece(rows: Floats, right: Floats, confidence: Floats) -> Floats:

@@ -1,11 +1,39 @@
-"""Values to codes: the position of each value in the sorted list of distinct ones."""
+"""Values to codes, the position of each in the sorted list of distinct ones; and codes to counts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from muster.kernels.types import Codes, Floats
+
+_STEP = 1 << 17
+
+
+def tabulate(codes: Sequence[Codes], shape: Sequence[int], weights: NDArray[Any] | None = None) -> Floats:
+    """How many rows have each combination of codes, or the sum of their weights; an array of `shape`.
+
+    A piece of the rows at a time, so that the index stays in the cache.
+
+    >>> tabulate([np.array([0, 1, 1]), np.array([2, 0, 0])], (2, 3)).tolist()
+    [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
+    """
+    rows, size = len(codes[0]), int(np.prod(shape, dtype=np.int64))
+    step = max(_STEP, size)
+    held = np.empty(min(step, rows), np.intp)
+    found = np.zeros(size, np.int64 if weights is None else np.float64)
+    for start in range(0, rows, step):
+        piece = slice(start, start + step)
+        index = held[: min(step, rows - start)]
+        index[:] = codes[0][piece]
+        for code, width in zip(codes[1:], shape[1:], strict=True):
+            index *= width
+            index += code[piece]
+        found += np.bincount(index, None if weights is None else weights[piece], size)
+    return found.astype(float).reshape(tuple(shape))
 
 
 def encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -35,12 +63,16 @@ def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     shifted = values.astype(np.intp, copy=False)
     if low:
         shifted = shifted - low
-    present = np.flatnonzero(np.bincount(shifted))
-    if present.size == high - low + 1:
+    width = high - low + 1
+    present = np.bincount(shifted[:_STEP], minlength=width)
+    if not present.all():
+        present = np.bincount(shifted)
+    found = np.flatnonzero(present)
+    if found.size == width:
         return shifted, np.arange(low, high + 1).astype(values.dtype)
-    position = np.empty(high - low + 1, np.int32)
-    position[present] = np.arange(present.size)
-    return position[shifted], (present + low).astype(values.dtype)
+    position = np.empty(width, np.int32)
+    position[found] = np.arange(found.size)
+    return position[shifted], (found + low).astype(values.dtype)
 
 
 def _encode_text(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.kernels.codes import tabulate
 from muster.kernels.types import Codes, Floats
 
 
@@ -18,11 +19,7 @@ def count(cell: Codes, truth: Codes, guess: Codes, cells: int, classes: int) -> 
     >>> count(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), 2, 2)[0].tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
-    index = np.multiply(cell, classes * classes, dtype=np.intp)
-    index += np.multiply(truth, classes, dtype=np.intp)
-    index += guess
-    flat = np.bincount(index, minlength=cells * classes * classes)
-    return flat.astype(float).reshape(cells, classes, classes)
+    return tabulate((cell, truth, guess), (cells, classes, classes))
 
 
 def ratio(top: Floats, bottom: Floats) -> Floats:

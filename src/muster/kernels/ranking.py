@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
 from muster.kernels.types import Codes, Floats, Scores
 
@@ -59,11 +60,7 @@ def place(scores: Scores, bits: int = 2) -> NDArray[np.int32]:
 
 def histogram(cell: Codes, bins: Codes, positive: NDArray[np.bool_], cells: int, width: int) -> Floats:
     """Counts ``[cells, width, 2]``: the last axis holds negatives, positives."""
-    index = np.multiply(cell, width, dtype=np.intp)
-    index += bins
-    index *= 2
-    index += positive
-    return np.bincount(index, minlength=cells * width * 2).astype(float).reshape(cells, width, 2)
+    return tabulate((cell, bins, positive), (cells, width, 2))
 
 
 def auroc(negatives: Floats, positives: Floats) -> Floats:

@@ -15,7 +15,7 @@ from muster.records import Column, Table
 from muster.sources.checks import describe, faults
 from muster.sources.classes import resolve
 from muster.sources.columns import Columns, match
-from muster.sources.predictions import Coded, Predictions, cuts_of, label, levels_of
+from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, levels_of, named_alone
 
 DUPLICATES_UP_TO = 2_000_000
 
@@ -77,9 +77,8 @@ def from_arrays(
     arrays = {name: _labels(name, values, rows) for name, values in given.items() if values is not None}
     if not rows:
         raise BadData("no rows: there is nothing to evaluate")
-    arrays.setdefault("unit", np.full(rows, "all", dtype=object))
-    arrays.setdefault("time", np.full(rows, "", dtype=object))
     levels, codes = levels_of(arrays)
+    levels, codes = named_alone(levels), alone(codes, rows)
     matrix = _scores(scores, rows)
     if matrix is None and guess is None:
         raise BadData("predictions need the answers (guess) or the scores of the classes (scores), or both")

@@ -30,6 +30,8 @@ class Cut:
     def place(self, codes: Mapping[str, Codes]) -> NDArray[np.integer]:
         """The cell of each row."""
         found = combine(codes, self.column, self.shape)
+        if len(self.combined) == np.prod(self.shape, dtype=np.int64):
+            return found
         if self.position is not None:
             return self.position[found]
         return np.searchsorted(self.combined, found)
@@ -51,11 +53,13 @@ class Cut:
 
 
 def cut(column: str, levels: Mapping[str, Column], codes: Mapping[str, Codes]) -> Cut:
-    """The cut whose cells are those that occur in `codes`."""
+    """The cut whose cells are those that occur in `codes`; every level occurs, alone or with others."""
     values = len(levels[column]) if column else 1
     shape = (len(levels["unit"]), len(levels["time"]), values)
-    _, present = encode(combine(codes, column, shape).astype(np.int64))
     size = int(np.prod(shape, dtype=np.int64))
+    if size == max(shape):
+        return Cut(column, shape, np.arange(size), None)
+    _, present = encode(combine(codes, column, shape).astype(np.int64))
     position = None
     if size <= DENSE:
         position = np.full(size, -1, np.int32)

@@ -19,7 +19,7 @@ from muster.sources.checks import describe, faults
 from muster.sources.classes import Classes, resolve
 from muster.sources.columns import Columns, match
 from muster.sources.places import Place, expand, fingerprint, quoted, reading, relation
-from muster.sources.predictions import Coded, Predictions, cuts_of, label
+from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, named_alone
 
 BLOCK = 1 << 20
 MEMORY = "1GB"
@@ -122,9 +122,7 @@ def _open(
         else:
             codes[part] = f"{value}::BIGINT"
             levels[part] = np.array(found, dtype=np.int64)
-    levels.setdefault("unit", np.array(["all"], dtype=object))
-    levels.setdefault("time", np.array([""], dtype=object))
-    return Scan(connection, what, sql, columns, types, levels, codes)
+    return Scan(connection, what, sql, columns, types, named_alone(levels), codes)
 
 
 def _all(connection: duckdb.DuckDBPyConnection, sql: str, condition: str) -> bool:
@@ -145,10 +143,7 @@ def _cells(scan: Scan) -> dict[str, Codes]:
 
 def _complete(scan: Scan, raw: Mapping[str, Column], rows: int) -> dict[str, Codes]:
     """Raw columns as codes; the parts that were not asked for are all 0."""
-    codes = {part: _coded(values, scan.levels[part]) for part, values in raw.items()}
-    for part in ("unit", "time"):
-        codes.setdefault(part, np.zeros(rows, np.int32))
-    return codes
+    return alone({part: _coded(values, scan.levels[part]) for part, values in raw.items()}, rows)
 
 
 def _coded(values: Column, levels: Column) -> Codes:

@@ -55,9 +55,9 @@ def described(data: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
     >>> described("a.csv", {"truth": "y", "guess": None})
     {'files': ['a.csv'], 'truth': 'y'}
     """
-    named = {part: value for part, value in parts.items() if value}
     if data is None:
         return {"arrays": sorted(part for part, value in parts.items() if value is not None)}
+    named = {part: value for part, value in parts.items() if value}
     if not is_place(data):
         return {"frame": type(data).__name__, **named}
     places = data if isinstance(data, list | tuple) else [data]

@@ -81,6 +81,17 @@ def levels_of(columns: Mapping[str, Column]) -> tuple[dict[str, Column], dict[st
     return levels, codes
 
 
+def alone(codes: Mapping[str, Codes], rows: int) -> dict[str, Codes]:
+    """Codes with the unit and the time that were not given: one of each, which takes no memory."""
+    one = np.broadcast_to(np.zeros(1, np.int32), (rows,))
+    return {"unit": one, "time": one, **codes}
+
+
+def named_alone(levels: Mapping[str, Column]) -> dict[str, Column]:
+    """What the codes of a unit and a time that were not given stand for."""
+    return {"unit": np.array(["all"], dtype=object), "time": np.array([""], dtype=object), **levels}
+
+
 def _answers(rows: Coded, scores: Scores | None, classes: Classes) -> tuple[Codes, Scores | None]:
     """The answer of each row, and the score behind it where there are scores."""
     if "guess" in rows.codes:

@@ -184,7 +184,7 @@ def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> 
         lead,
         said,
         (),
-        (unknown, f"Intervals are at {asked.level:.0%}. {drawn}", *list(dict.fromkeys(reasons))[:SHOWN]),
+        (unknown, drawn, *list(dict.fromkeys(reasons))[:SHOWN]),
     )
 
 
