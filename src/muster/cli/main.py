@@ -10,6 +10,7 @@ from importlib.metadata import version
 from cyclopts import App, CycloptsError, Parameter
 from pydantic import BaseModel, ValidationError
 
+from muster.cli.calibrate import calibrate
 from muster.cli.catalogue import bands, measures
 from muster.cli.evaluate import demo, evaluate
 from muster.cli.runs import merge, show
@@ -28,7 +29,7 @@ app = App(
         negative=(), name_transform=lambda name: NAMES.get(name, name.replace("_", "-"))
     ),
 )
-for command in (evaluate, show, merge, measures, bands, demo):
+for command in (evaluate, calibrate, show, merge, measures, bands, demo):
     app.command(command)
 
 

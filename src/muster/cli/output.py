@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
-from muster.records import Status
+from muster.records import Section, Status
 from muster.reports import terminal
 from muster.reports.run import Run
 from muster.store.folder import plain
@@ -28,14 +29,17 @@ def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: 
 
 
 def say(run: Run, *, as_json: bool) -> None:
-    """Print the report; a pipe gets lines wide enough for the tables."""
+    """Print the report, as JSON or for people."""
     if as_json:
         sys.stdout.write(json.dumps(plain(run.as_data()), indent=2, ensure_ascii=False) + "\n")
         return
+    print_sections(run.title, run.sections)
+
+
+def print_sections(title: str, sections: Iterable[Section]) -> None:
+    """Print to the terminal; a pipe gets lines wide enough for the tables."""
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDE)
-    terminal.show(run.title, run.sections, console)
+    terminal.show(title, sections, console if console.is_terminal else Console(width=WIDE))
 
 
 def _name(run: Run) -> Path:

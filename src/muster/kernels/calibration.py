@@ -12,19 +12,23 @@ from muster.kernels.types import Codes, Floats, Scores
 
 _SHARPNESS = (np.exp(-5.0), np.exp(5.0))
 _STEPS = 100
+_PIECE = 1 << 14
 
 
-def equal_width(confidence: Scores, bins: int) -> NDArray[np.intp]:
+def equal_width(confidence: Scores, bins: int) -> NDArray[np.int16]:
     """The bin ``(low, high]`` of each confidence; exactly 0 falls into the first, 1 into the last.
 
     >>> equal_width(np.array([0.0, 0.2, 0.21, 1.0]), 5).tolist()
     [0, 0, 1, 4]
     """
-    edges = np.linspace(0, 1, bins + 1)
-    found = np.ceil(np.multiply(confidence, bins, dtype=float)).astype(np.intp)
-    found -= 1
-    np.clip(found, 0, bins - 1, out=found)
-    found -= (confidence <= edges[found]) & (found > 0)
+    edges, found = np.linspace(0, 1, bins + 1), np.empty(confidence.size, np.int16)
+    for start in range(0, confidence.size, _PIECE):
+        piece = confidence[start : start + _PIECE]
+        up = np.ceil(np.multiply(piece, bins, dtype=float)).astype(np.int16)
+        up -= 1
+        np.clip(up, 0, bins - 1, out=up)
+        up -= (piece <= edges[up]) & (up > 0)
+        found[start : start + _PIECE] = up
     return found
 
 

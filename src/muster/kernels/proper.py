@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from muster.kernels.answers import of
 from muster.kernels.types import Codes, Floats, Scores
 
 
@@ -16,8 +17,8 @@ def log_loss(scores: Scores, truth: Codes) -> Floats:
     >>> log_loss(np.array([[0.5, 0.0], [0.5, 1.0]]), np.array([0, 1])).round(4).tolist()
     [0.6931, 0.0]
     """
-    picked = scores[truth, np.arange(truth.size)]
-    return np.asarray(np.log(1 / np.maximum(picked, np.finfo(scores.dtype).eps).astype(float)))
+    picked = np.maximum(of(scores, truth), np.finfo(scores.dtype).eps)
+    return np.asarray(0.0 - np.log(picked.astype(float)))
 
 
 def brier(scores: Scores, truth: Codes) -> Floats:
@@ -29,4 +30,4 @@ def brier(scores: Scores, truth: Codes) -> Floats:
     squares = np.zeros(truth.size)
     for score in scores:
         squares += np.square(score, dtype=float)
-    return np.maximum(squares - 2.0 * scores[truth, np.arange(truth.size)] + 1.0, 0.0)
+    return np.maximum(squares - 2.0 * of(scores, truth) + 1.0, 0.0)

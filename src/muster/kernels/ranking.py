@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from muster.kernels import loops
+from muster.kernels.answers import of
 from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
 from muster.kernels.types import Codes, Floats, Scores
@@ -58,9 +60,22 @@ def place(scores: Scores, bits: int = 2) -> NDArray[np.int32]:
     return step
 
 
-def histogram(cell: Codes, bins: Codes, positive: NDArray[np.bool_], cells: int, width: int) -> Floats:
-    """Counts ``[cells, width, 2]``: the last axis holds negatives, positives."""
-    return tabulate((cell, bins, positive), (cells, width, 2))
+def histograms(cell: Codes, scores: Scores, truth: Codes, cells: int, bits: int = 2) -> tuple[Floats, Floats]:
+    """All rows, and the rows of the class, by bin of the score of each class: ``[cells, classes, width]``.
+
+    >>> one, scores = np.zeros(2, int), np.array([[0.1, 0.9], [0.9, 0.1]])
+    >>> rows, positives = histograms(one, scores, np.array([0, 0]), 1)
+    >>> rows.sum(-1).tolist(), positives.sum(-1).tolist()
+    ([[2.0, 2.0]], [[2.0, 0.0]])
+    """
+    width = bins_of(bits)
+    if loops.worth(scores.size):
+        found = np.zeros((2, cells, len(scores), width))
+        loops.count_bins(cell, scores, truth, (found[0], found[1]), (bits, _LOWEST))
+        return found[0], found[1]
+    rows = [tabulate((cell, place(score, bits)), (cells, width)) for score in scores]
+    own = place(of(scores, truth), bits)
+    return np.stack(rows, 1), tabulate((cell, truth, own), (cells, len(scores), width))
 
 
 def auroc(negatives: Floats, positives: Floats) -> Floats:

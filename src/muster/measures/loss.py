@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from muster.kernels import proper
+from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
 from muster.kernels.interval import student
 from muster.kernels.types import Codes, Floats, Scores
@@ -16,8 +17,9 @@ from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
 
 def moments(seen: Labelled, values: Floats) -> Tally:
     """Sums of values and of their squares: a mean that knows how sure it is."""
-    rows = np.bincount(seen.cell, minlength=seen.cells).astype(float)
-    sums = [np.bincount(seen.cell, weights, seen.cells) for weights in (values, values * values)]
+    at, shape = (seen.cell,), (seen.cells,)
+    rows = tabulate(at, shape)
+    sums = [tabulate(at, shape, weights) for weights in (values, values * values)]
     return Tally(np.stack(sums, -1), np.stack([rows, rows], -1))
 
 

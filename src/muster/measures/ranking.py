@@ -26,13 +26,8 @@ def count(seen: Labelled) -> Tallies:
     """Positives, of all rows, by class and bin of the class's score."""
     if seen.scores is None:
         raise ValueError("AUROC and average precision need scores")
-    counts = [
-        ranking.histogram(seen.cell, ranking.place(score, BITS), seen.truth == k, seen.cells, WIDTH)
-        for k, score in enumerate(seen.scores)
-    ]
-    stacked = np.stack(counts, 1)
-    positives = np.ascontiguousarray(stacked[..., 1]).reshape(seen.cells, -1)
-    return {"score_bins": Tally(positives, stacked.sum(-1).reshape(seen.cells, -1))}
+    rows, positives = ranking.histograms(seen.cell, seen.scores, seen.truth, seen.cells, BITS)
+    return {"score_bins": Tally(positives.reshape(seen.cells, -1), rows.reshape(seen.cells, -1))}
 
 
 def count_exact(seen: Labelled) -> Tallies:

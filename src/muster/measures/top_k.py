@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from muster.kernels.answers import of
 from muster.kernels.interval import wilson
 from muster.records import Labelled, Measure, Tallies, Tally
 
@@ -19,7 +20,7 @@ def top_k(k: int) -> Measure:
     def count(seen: Labelled) -> Tallies:
         if seen.scores is None:
             raise ValueError(f"{stat} needs scores")
-        own = seen.scores[seen.truth, np.arange(len(seen))]
+        own = of(seen.scores, seen.truth)
         ahead = np.zeros(len(seen), np.int32)
         for label, score in enumerate(seen.scores):
             ahead += (score > own) | ((score == own) & (label < seen.truth))

@@ -19,16 +19,20 @@ from muster.sources.checks import describe, faults
 from muster.sources.classes import Classes, resolve
 from muster.sources.columns import Columns, match
 from muster.sources.places import Place, expand, fingerprint, quoted, reading, relation
-from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, named_alone
+from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, levels_of, named_alone
 
-BLOCK = 1 << 20
+BLOCK = 1 << 21
 MEMORY = "1GB"
-WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+ANSWERS = ("truth", "guess")
+WHOLE = {
+    "TINYINT": np.int8, "SMALLINT": np.int16, "INTEGER": np.int32, "BIGINT": np.int64,
+    "UTINYINT": np.uint8, "USMALLINT": np.uint16, "UINTEGER": np.uint32,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """An open relation: how each label column is read as a code, and what the codes stand for."""
+    """An open relation: in what SQL and as what type each label column is read, and its distinct values."""
 
     connection: duckdb.DuckDBPyConnection
     what: str
@@ -36,7 +40,7 @@ class Scan:
     columns: Columns
     types: Mapping[str, str]
     levels: Mapping[str, Column]
-    codes: Mapping[str, str]
+    codes: Mapping[str, tuple[str, Any]]
 
 
 def from_files(
@@ -56,8 +60,8 @@ def from_files(
         types = {name: type_ for name, type_, *_ in connection.execute(f"DESCRIBE {sql}").fetchall()}
         found, names = match(columns, list(types), what)
         rows = _profile(connection, what, sql, found)
-        scan = _open(connection, what, sql, found, types)
-        cuts = cuts_of(found.slices, scan.levels, _cells(scan))
+        scan, cells = _open(connection, what, sql, found, types)
+        cuts = cuts_of(found.slices, scan.levels, cells)
     resolved = resolve(
         scan.levels["truth"].tolist(),
         scan.levels["guess"].tolist() if found.guess else (),
@@ -104,41 +108,48 @@ def _profile(connection: duckdb.DuckDBPyConnection, what: str, sql: str, columns
 
 def _open(
     connection: duckdb.DuckDBPyConnection, what: str, sql: str, columns: Columns, types: Mapping[str, str]
-) -> Scan:
-    levels: dict[str, Column] = {}
-    codes: dict[str, str] = {}
-    for i, (part, name) in enumerate(_labels(columns).items()):
-        value = quoted(name)
-        if types[name] in {"FLOAT", "DOUBLE"} and _all(connection, sql, f"{value} = trunc({value})"):
-            value = f"{value}::BIGINT"
-        elif types[name] not in WHOLE:
-            value = f"{value}::VARCHAR"
-        distinct = f"SELECT DISTINCT {value} AS level FROM ({sql}) ORDER BY level"
-        found = [row[0] for row in connection.execute(distinct).fetchall()]
-        if value.endswith("VARCHAR"):
-            connection.execute(f"CREATE TYPE labels_{i} AS ENUM ({distinct})")
-            codes[part] = f"enum_code({value}::labels_{i})::INTEGER"
-            levels[part] = np.array([*found, None], dtype=object)[:-1]
-        else:
-            codes[part] = f"{value}::BIGINT"
-            levels[part] = np.array(found, dtype=np.int64)
-    return Scan(connection, what, sql, columns, types, named_alone(levels), codes)
+) -> tuple[Scan, dict[str, Codes]]:
+    """The scan, and every combination of unit, time and slices that occurs, as codes."""
+    asked = {part: _value(connection, sql, name, types[name]) for part, name in _labels(columns).items()}
+    answers = {part: value for part, value in asked.items() if part in ANSWERS}
+    keys = {part: value for part, value in asked.items() if part not in ANSWERS}
+    levels, cells = levels_of(_distinct(connection, sql, keys))
+    levels |= levels_of(_distinct(connection, sql, answers))[0]
+    codes: dict[str, tuple[str, Any]] = {}
+    for i, (part, value) in enumerate(asked.items()):
+        codes[part] = value, WHOLE.get(types[_labels(columns)[part]], np.int64)
+        if levels[part].dtype == object:
+            connection.register("found", {"level": levels[part]})
+            connection.execute(f"CREATE TYPE labels_{i} AS ENUM (SELECT level FROM found ORDER BY level)")
+            codes[part] = f"enum_code({value}::labels_{i})::INTEGER", np.int32
+    rows = len(next(iter(cells.values()), [0]))
+    return Scan(connection, what, sql, columns, types, named_alone(levels), codes), alone(cells, rows)
+
+
+def _value(connection: duckdb.DuckDBPyConnection, sql: str, name: str, type_: str) -> str:
+    """How a label column is read: whole numbers as such, also where they were written 1.0; else as text."""
+    value = quoted(name)
+    if type_ in WHOLE:
+        return value
+    if type_ in {"FLOAT", "DOUBLE"} and _all(connection, sql, f"{value} = trunc({value})"):
+        return f"{value}::BIGINT"
+    return f"{value}::VARCHAR"
+
+
+def _distinct(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, str]
+) -> dict[str, Column]:
+    """The combinations of these values that occur."""
+    if not values:
+        return {}
+    chosen = ", ".join(f"{value} AS c{i}" for i, value in enumerate(values.values()))
+    found = connection.execute(f"SELECT DISTINCT {chosen} FROM ({sql})").fetchnumpy()
+    return {part: np.asarray(found[f"c{i}"]) for i, part in enumerate(values)}
 
 
 def _all(connection: duckdb.DuckDBPyConnection, sql: str, condition: str) -> bool:
     found = connection.execute(f"SELECT bool_and({condition}) FROM ({sql})").fetchone()
     return bool(found and found[0])
-
-
-def _cells(scan: Scan) -> dict[str, Codes]:
-    """Every combination of unit, time and slices that occurs, as codes."""
-    parts = [part for part in scan.codes if part not in {"truth", "guess"}]
-    if not parts:
-        return _complete(scan, {}, 1)
-    chosen = ", ".join(f"{scan.codes[part]} AS c{i}" for i, part in enumerate(parts))
-    found = scan.connection.execute(f"SELECT DISTINCT {chosen} FROM ({scan.sql}) ORDER BY ALL").fetchnumpy()
-    columns = {part: np.asarray(found[f"c{i}"]) for i, part in enumerate(parts)}
-    return _complete(scan, columns, len(next(iter(columns.values()))))
 
 
 def _complete(scan: Scan, raw: Mapping[str, Column], rows: int) -> dict[str, Codes]:
@@ -151,7 +162,7 @@ def _coded(values: Column, levels: Column) -> Codes:
         return values
     low, high = int(levels[0]), int(levels[-1])
     if high - low + 1 == levels.size:
-        return values - low
+        return np.subtract(values, low, dtype=np.int64) if low else values
     return np.searchsorted(levels, values).astype(np.int32)
 
 
@@ -176,43 +187,59 @@ def _blocks(
 
 
 def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
-    """Blocks of about a million rows, in the order of the files."""
+    """Blocks of two million rows or so, in the order of the files; a block is good until the next."""
     columns = scan.columns
     single = all(scan.types[name] == "FLOAT" for name in columns.scores)
-    kind, dtype = ("FLOAT", np.float32) if single else ("DOUBLE", np.float64)
-    chosen = [*scan.codes.values(), *(f"coalesce({quoted(n)}::{kind}, 'nan')" for n in columns.scores)]
-    chosen += [f"coalesce({quoted(columns.confidence)}::DOUBLE, 'nan')"] if columns.confidence else []
-    named = ", ".join(f"{value} AS c{i}" for i, value in enumerate(chosen))
-    types: list[Any] = [np.int32 if "enum_code" in code else np.int64 for code in scan.codes.values()]
-    types += [dtype] * len(columns.scores) + [np.float64] * bool(columns.confidence)
+    asked: list[tuple[str, Any]] = [*scan.codes.values()]
+    asked += [_number(scan, name, np.float32 if single else np.float64) for name in columns.scores]
+    asked += [_number(scan, columns.confidence, np.float64)] if columns.confidence else []
+    named = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked))
+    room: dict[str, Any] = {}
     held: list[list[Any]] = []
+    alive: list[Any] = []
     with reading(scan.what):
-        for chunk in nanoarrow.ArrayStream(scan.connection.cursor().sql(f"SELECT {named} FROM ({scan.sql})")):
-            held.append([_view(chunk.child(i), type_) for i, type_ in enumerate(types)])
+        rows = scan.connection.cursor().sql(f"SELECT {named} FROM ({scan.sql})")
+        for chunk in nanoarrow.c_array_stream(rows):
+            view = chunk.view()
+            held.append([_values(view.child(i), dtype) for i, (_, dtype) in enumerate(asked)])
+            alive.append(chunk)
             if sum(len(columns[0]) for columns in held) >= BLOCK:
-                yield _joined(scan, held)
-                held = []
+                yield _joined(scan, held, room)
+                held, alive = [], []
     if held:
-        yield _joined(scan, held)
+        yield _joined(scan, held, room)
 
 
-def _view(array: Any, dtype: Any) -> Column:
-    return np.frombuffer(array.buffer(1), dtype, len(array) + array.offset)[array.offset :]
+def _number(scan: Scan, name: str, dtype: Any) -> tuple[str, Any]:
+    """How a column of numbers is asked for, and as what it comes."""
+    kind = "FLOAT" if dtype is np.float32 else "DOUBLE"
+    return (quoted(name) if scan.types[name] == kind else f"{quoted(name)}::{kind}"), dtype
 
 
-def _joined(scan: Scan, held: list[list[Column]]) -> dict[str, Any]:
-    parts = len(scan.codes)
-    width = len(scan.columns.scores)
+def _values(array: Any, dtype: Any) -> Column:
+    """The values of an Arrow array where they lie; a missing number is ``nan``."""
+    kept = slice(array.offset, array.offset + array.length)
+    values = np.frombuffer(array.buffer(1), dtype)[kept]
+    if array.null_count == 0:
+        return values
+    known = np.unpackbits(np.frombuffer(array.buffer(0), np.uint8), bitorder="little")[kept]
+    return values if known.all() else np.where(known, values, dtype(np.nan))
+
+
+def _joined(scan: Scan, held: list[list[Column]], room: dict[str, Any]) -> dict[str, Any]:
+    """The chunks of a block in one piece; scores go where those of the last block were, if they fit."""
+    parts, width = len(scan.codes), len(scan.columns.scores)
     columns = list(zip(*held, strict=True))
     found: dict[str, Any] = {
         part: np.concatenate(column) for part, column in zip(scan.codes, columns[:parts], strict=True)
     }
     if width:
         rows = len(found["truth"])
-        scores = np.empty((width, rows), columns[parts][0].dtype)
-        for k, column in enumerate(columns[parts : parts + width]):
-            np.concatenate(column, out=scores[k])
-        found["scores"] = scores
+        if "scores" not in room or room["scores"].shape[1] < rows:
+            room["scores"] = np.empty((width, rows), columns[parts][0].dtype)
+        found["scores"] = room["scores"][:, :rows]
+        for score, column in zip(found["scores"], columns[parts : parts + width], strict=True):
+            np.concatenate(column, out=score)
     if scan.columns.confidence:
         found["confidence"] = np.concatenate(columns[-1])
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from muster.errors import BadData
+from muster.kernels.answers import best, of
 from muster.kernels.codes import encode
 from muster.kernels.types import Codes, Scores
 from muster.records import Column, Labelled, Table, stack
@@ -56,8 +57,8 @@ def label(rows: Coded, cuts: tuple[Cut, ...], classes: Classes) -> tuple[Labelle
     scores = rows.scores
     if scores is not None and len(scores) == 1:
         scores = np.concatenate([1 - scores, scores])
-    guess, best = _answers(rows, scores, classes)
-    confidence = rows.confidence if rows.confidence is not None else best
+    guess, sure = _answers(rows, scores, classes)
+    confidence = rows.confidence if rows.confidence is not None else sure
     return tuple(
         Labelled(
             one.place(rows.codes), len(one.combined), truth, guess, len(classes.names), scores, confidence
@@ -96,18 +97,10 @@ def _answers(rows: Coded, scores: Scores | None, classes: Classes) -> tuple[Code
     """The answer of each row, and the score behind it where there are scores."""
     if "guess" in rows.codes:
         guess = _through(classes.guess, rows.codes["guess"])
-        return guess, None if scores is None else scores[guess, np.arange(guess.size)]
+        return guess, None if scores is None else of(scores, guess)
     if scores is None:
         raise BadData("predictions need the answers (guess) or the scores of the classes (scores), or both")
-    best = scores.max(0)
-    return _first(scores, best), best
-
-
-def _first(scores: Scores, best: Scores) -> Codes:
-    guess = np.zeros(best.size, np.int32)
-    for k in range(len(scores) - 1, -1, -1):
-        np.copyto(guess, k, where=scores[k] == best)
-    return guess
+    return best(scores)
 
 
 def _through(place: Codes, codes: Codes) -> Codes:

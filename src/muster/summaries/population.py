@@ -13,7 +13,7 @@ from muster.kernels import inequality, resample
 from muster.kernels.interval import quantile
 from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
-from muster.records import Block, Estimate, Measure
+from muster.records import Block, Estimate, Measure, Table
 
 Units = Literal["sampled", "fixed"]
 TROUBLE = {
@@ -108,6 +108,16 @@ def summarise(
     values = inequality.indices(np.sort(of.values), np.asarray(of.pooled), share)
     drawn = _redrawn(of, draws, np.random.default_rng(seed), units, share) if draws else Drawn()
     return [_estimate(of, name, float(value), drawn, level) for name, value in values.items()]
+
+
+def histogram(values: Floats, bins: int = 10) -> Table:
+    """How many units have a value in each tenth of the way from 0 to 1.
+
+    >>> histogram(np.array([0.81, 0.86, 1.0, np.nan]))["units"].tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 2, 1]
+    """
+    units, edges = np.histogram(values[~np.isnan(values)], bins, (0, 1))
+    return Table.of({"from": edges[:-1], "up_to": edges[1:], "units": units})
 
 
 def _redrawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:

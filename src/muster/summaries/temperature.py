@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from muster.errors import BadData
+from muster.kernels.answers import best
 from muster.kernels.calibration import cool, fit_temperature
 from muster.kernels.types import Codes, Scores
 from muster.measures import count, lookup
@@ -18,10 +19,11 @@ JUDGED = ("log_loss", "brier", "ece", "ece_debiased", "ece_mass", "ece_class", "
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """The temperature, the rows it was fitted on, and the estimates before and after on other rows."""
+    """The temperature, how many rows it was fitted and judged on, and the estimates before and after."""
 
     temperature: float
     fitted_on: int
+    judged_on: int
     estimates: Table
 
     def value(self, measure: str, when: str) -> float:
@@ -45,13 +47,13 @@ def scale(
         _judged(given, truth, classes, when, level)
         for when, given in (("before", scores), ("after", cool(scores, temperature)))
     ]
-    return Scaling(temperature, len(fit[1]), stack(tables))
+    return Scaling(temperature, len(fit[1]), len(truth), stack(tables))
 
 
 def _judged(scores: Scores, truth: Codes, classes: tuple[str, ...], when: str, level: float) -> Table:
-    seen = Labelled(
-        np.zeros(len(truth), np.int32), 1, truth, scores.argmax(0), len(classes), scores, scores.max(0)
-    )
+    answer, sure = best(scores)
+    one = np.zeros(len(truth), np.int32)
+    seen = Labelled(one, 1, truth, answer, len(classes), scores, sure)
     measures = lookup(JUDGED)
     keys = Table.of({"model": ["model"], "unit": [""], "time": [""], "slice": [""]})
     return finish(Block(keys, count(seen, measures)), measures, classes, summary=when, level=level)

@@ -8,8 +8,8 @@ from muster.reports.words import number
 
 FIELDS: dict[str, Kind] = {
     "time": "text", "units": "count", "rows": "count", "per sample": "number", "interval": "interval",
-    "per unit": "number", "worst unit": "number", "worst tenth": "number", "gap": "number",
-    "std (ddof 1)": "number", "gini": "number", "jain": "number",
+    "per unit": "number", "worst tenth": "number", "gap": "number", "std (ddof 1)": "number",
+    "jain": "number",
 }  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def time_section(trend: Table, shown: int) -> Section:
     rows = (
         (
             str(r["time"]), r["units"], r["n"], r["per_sample"], (r["low"], r["high"]), r["per_unit"],
-            r["min"], r["worst_tenth"], r["gap"], r["std_ddof1"], r["gini"], r["jain"],
+            r["worst_tenth"], r["gap"], r["std_ddof1"], r["jain"],
         )
         for r in trend.where(slice(None, None, -1)).rows()
     )  # fmt: skip

@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from muster.kernels.types import Floats
-from muster.records import Estimate, Grid, Section
+from muster.records import Estimate, Grid, Section, Table
 from muster.reports.words import number, sized
 
 NOTES = (
@@ -18,8 +15,8 @@ NOTES = (
 )
 
 
-def spread_section(spreads: Mapping[str, Sequence[Estimate]], values: Floats) -> Section:
-    """One table a measure; `values` are those of the first, one a unit."""
+def spread_section(spreads: Mapping[str, Sequence[Estimate]], histogram: Table) -> Section:
+    """One table a measure; the histogram is of the first."""
     gap = next(e for e in next(iter(spreads.values())) if e.summary == "gap")
     if math.isnan(gap.value):
         lead = f"There is no spread to speak of: {gap.reason}."
@@ -28,8 +25,11 @@ def spread_section(spreads: Mapping[str, Sequence[Estimate]], values: Floats) ->
     if not math.isnan(gap.expected):
         lead += f" If all units were equal, noise alone would show {number(gap.expected)} "
         lead += f"(p = {gap.p_value:.2g})."
+    first, *_ = spreads
     grids = [_indices(measure, found) for measure, found in spreads.items()]
-    return Section("Is it unfair, or is it noise?", lead, (), (*grids, _histogram(values)), NOTES)
+    bars = ((f"{r['from']:.1f} to {r['up_to']:.1f}", r["units"]) for r in histogram.rows())
+    grids.append(Grid.of(f"Units by {first}", {first: "text", "units": "count"}, bars))
+    return Section("Is it unfair, or is it noise?", lead, (), tuple(grids), NOTES)
 
 
 def _indices(measure: str, found: Sequence[Estimate]) -> Grid:
@@ -45,9 +45,3 @@ def _indices(measure: str, found: Sequence[Estimate]) -> Grid:
         },
         rows,
     )  # fmt: skip
-
-
-def _histogram(values: Floats) -> Grid:
-    counts, edges = np.histogram(values[~np.isnan(values)], bins=10, range=(0, 1))
-    rows = [(f"{edges[i]:.1f} to {edges[i + 1]:.1f}", int(n)) for i, n in enumerate(counts)]
-    return Grid.of("Units by value", {"value": "text", "units": "count"}, rows)

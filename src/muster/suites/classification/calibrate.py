@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from muster.errors import BadData
 from muster.kernels.types import Codes, Scores
-from muster.sources.arrays import from_arrays
+from muster.sources.given import read
+from muster.sources.predictions import Predictions
 from muster.summaries.temperature import Scaling, scale
 
 
 def calibrate(
     *,
-    fit: tuple[Any, Any],
-    judge: tuple[Any, Any],
+    fit: Any,
+    judge: Any,
+    truth: str = "truth",
+    scores: Any = None,
     classes: Sequence[Any] = (),
+    allow_unnormalised: bool = False,
     level: float = 0.95,
 ) -> Scaling:
-    """Fit a temperature on ``fit = (truth, scores)`` and judge it on ``judge``, before and after.
+    """Fit a temperature on one split and judge it on another, before and after.
+
+    A split is a pair of arrays ``(truth, scores)``; or anything that `evaluate`
+    reads, of which `truth` and `scores` name the columns.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -29,16 +38,24 @@ def calibrate(
     >>> round(found.temperature), found.value("ece", "before") > 3 * found.value("ece", "after")
     (3, True)
     """
-    (fit_scores, fit_truth), names = _coded(*fit, classes)
-    (judge_scores, judge_truth), judged = _coded(*judge, classes)
-    if names != judged:
-        raise BadData(f"the splits have different classes: {', '.join(names)} and {', '.join(judged)}")
-    return scale((fit_scores, fit_truth), (judge_scores, judge_truth), names, level=level)
+    splits = []
+    for split in (fit, judge):
+        arrays = isinstance(split, tuple) and len(split) == 2
+        parts = dict(zip(("truth", "scores"), split if arrays else (truth, scores), strict=True))
+        given = None if arrays else split
+        splits.append(read(given, parts, classes=classes, unnormalised=allow_unnormalised))
+    first, second = splits
+    if first.classes != second.classes:
+        raise BadData(
+            f"the splits have different classes: {', '.join(first.classes)} and {', '.join(second.classes)}"
+        )
+    return scale(_rows(first), _rows(second), first.classes, level=level)
 
 
-def _coded(truth: Any, scores: Any, classes: Sequence[Any]) -> tuple[tuple[Scores, Codes], tuple[str, ...]]:
-    found = from_arrays(truth=truth, scores=scores, classes=classes)
-    (seen,) = next(found.blocks())
-    if seen.scores is None:
+def _rows(found: Predictions) -> tuple[Scores, Codes]:
+    """All rows at once: fitting looks at them many times."""
+    if "scores" not in found.has:
         raise BadData("temperature scaling needs the scores of all classes")
-    return (seen.scores, seen.truth), found.classes
+    blocks = [(np.array(seen.scores), np.array(seen.truth)) for seen, *_ in found.blocks()]
+    scores, truth = zip(*blocks, strict=True)
+    return np.concatenate(scores, 1), np.concatenate(truth)

@@ -23,6 +23,7 @@ from muster.reports.sections import (
 from muster.reports.words import interval, number, sized
 from muster.suites.classification.analysis import Analysis
 from muster.suites.classification.settings import Settings
+from muster.summaries.population import histogram
 
 SHOWN = 10
 KINDS = {
@@ -37,7 +38,7 @@ WORST = {"min": "worst unit", "p10": "10th percentile of units", "worst_tenth": 
 
 def sections_of(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> list[Section]:
     """Every section that has something to say, in the order of the questions."""
-    found = [_good(seen), _whom(seen, asked), spread_section(seen.spreads, seen.units["accuracy"])]
+    found = [_good(seen), _whom(seen, asked), spread_section(seen.spreads, histogram(seen.units["accuracy"]))]
     if seen.groups:
         found.append(groups_section(seen.groups))
     if len(seen.trend) > 1:

@@ -1,0 +1,1 @@
+"""Speed against a peer in the same run: ``python -m benchmarks``, or ``make bench``."""
