@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
-
 from benchmarks import large_files, merging, population, units
 from benchmarks.timing import REPEATS, Figure
 

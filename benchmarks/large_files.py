@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import duckdb
+
 from benchmarks.timing import REPEATS, Figure, cost, memory
 
 ROWS, FILES, UNITS, CLASSES = 50_000_000, 10, 1_000, 10
@@ -67,13 +68,12 @@ def _make(folder: Path) -> None:
     )
     total = " + ".join(f"e_{k}" for k in range(CLASSES))
     shares = ", ".join(f"(e_{k} / ({total}))::FLOAT AS p_{k}" for k in range(CLASSES))
+    keys = f"(random() * {UNITS})::INT % {UNITS} AS unit, (random() * {CLASSES})::INT % {CLASSES} AS label"
     for part in range(FILES):
-        duckdb.sql(f"""
-            COPY (SELECT unit, label, {shares} FROM (SELECT *, {drawn} FROM (
-                SELECT (random() * {UNITS})::INT % {UNITS} AS unit, (random() * {CLASSES})::INT % {CLASSES} AS label
-                FROM range({ROWS // FILES}))))
-            TO '{folder}/{part}.parquet' (FORMAT parquet)
-        """)
+        rows = f"SELECT *, {drawn} FROM (SELECT {keys} FROM range({ROWS // FILES}))"
+        duckdb.sql(
+            f"COPY (SELECT unit, label, {shares} FROM ({rows})) TO '{folder}/{part}.parquet' (FORMAT parquet)"
+        )
 
 
 def _child(what: str, folder: str) -> dict[str, float]:

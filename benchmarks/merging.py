@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from benchmarks.timing import Figure, cost, cpu
 
+from benchmarks.timing import Figure, cost, cpu
 from muster.records import Tally, merge
 
 UNITS, PARTS = 100_000, 100

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from benchmarks.timing import Figure, cost, cpu, faster
 from scipy import stats
 
+from benchmarks.timing import Figure, cost, cpu, faster
 from muster.kernels import inequality
 from muster.summaries.population import Population, summarise
 

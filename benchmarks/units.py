@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmarks.timing import Figure, cost, cpu, faster
 from fairlearn.metrics import MetricFrame
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, log_loss, roc_auc_score
 
 import muster
+from benchmarks.timing import Figure, cost, cpu, faster
 
 ROWS, UNITS, CLASSES, BINS = 1_000_000, 1_000, 10, 15
 LABELS = range(CLASSES)
