@@ -93,7 +93,8 @@ ECE = Measure(
 ECE_DEBIASED = Measure(
     name="ece_debiased",
     title="ECE, debiased",
-    definition="ECE less what noise adds to the gap of each bin; may fall a little below 0.",
+    definition="ECE less what noise adds to the gap of each bin (Kumar, Liang and Ma 2019). Where noise is "
+    "all there is, 6 tenths of it are left: see what is expected of ECE.",
     count=count_width,
     finish=_width(calibration.ece_debiased),
     better="lower",

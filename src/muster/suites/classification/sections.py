@@ -148,7 +148,7 @@ def _sure(whole: Table, curve: Table) -> list[Section]:
         "with these rows."
     )
     if "ece_debiased" in by_name:
-        lead += f" Less noise, {number(by_name['ece_debiased']['value'])} is left."
+        lead += _beyond_noise(ece["value"] - ece["expected"], by_name["ece_debiased"]["value"])
     fields: dict[str, Kind] = {
         "confidence": "text", "rows": "count", "mean": "number", "accuracy": "number", "interval": "interval"
     }  # fmt: skip
@@ -163,6 +163,13 @@ def _sure(whole: Table, curve: Table) -> list[Section]:
         for r in curve.rows()
     )
     return [Section("Does its confidence mean anything?", lead, (), (Grid.of("Reliability", fields, rows),))]
+
+
+def _beyond_noise(least: float, most: float) -> str:
+    """The excess over noise takes away too much where gaps are large, the debiased form too little."""
+    if not least > 0:
+        return " That is no more than noise."
+    return f" Between {number(least)} and {number(max(least, most))} of it is not noise."
 
 
 def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> Section:

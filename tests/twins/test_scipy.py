@@ -1,0 +1,93 @@
+"""Intervals and tests against SciPy; and how often intervals hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from muster.kernels import confusion, interval, slopes
+from muster.kernels.ranking import auroc, auroc_error, ranks
+from muster.summaries.association import with_size
+
+
+@pytest.mark.parametrize(("right", "rows"), [(0, 1), (0, 10), (7, 10), (10, 10), (812, 1000)])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_wilson(right: int, rows: int, level: float) -> None:
+    theirs = stats.binomtest(right, rows).proportion_ci(level, method="wilson")
+    ours = interval.wilson(np.array(float(right)), np.array(float(rows)), level)
+
+    assert [float(end) for end in ours] == pytest.approx([theirs.low, theirs.high])
+
+
+def test_student(rng: np.random.Generator) -> None:
+    x = rng.normal(size=12)
+    theirs = stats.t.interval(0.9, 11, x.mean(), stats.sem(x))
+    ours = interval.student(x.sum(), (x**2).sum(), np.array(12.0), 0.9)
+
+    assert [float(end) for end in ours] == pytest.approx(theirs)
+
+
+def test_below_is_the_exact_binomial_test() -> None:
+    theirs = stats.binomtest(3, 20, 0.4, alternative="less").pvalue
+
+    assert interval.below(np.array([3.0]), np.array([20.0]), 0.4).item() == pytest.approx(theirs)
+
+
+def test_homogeneity_is_the_chi_square_test_of_a_table() -> None:
+    right, rows = np.array([80.0, 60, 91]), np.array([100.0, 90, 120])
+    theirs = stats.chi2_contingency(np.stack([right, rows - right]), correction=False)
+
+    assert interval.homogeneity(right, rows) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_correlation_has_the_interval_of_pearson(rng: np.random.Generator) -> None:
+    size = rng.integers(10, 500, 30).astype(float)
+    values = 0.5 + size / 2000 + rng.normal(0, 0.05, 30)
+    pearson, spearman = with_size("accuracy", values, size)
+    theirs = stats.pearsonr(size, values)
+    span = theirs.confidence_interval(0.95)
+
+    assert (pearson.value, pearson.low, pearson.high) == pytest.approx(
+        (theirs.statistic, span.low, span.high)
+    )
+    assert spearman.value == pytest.approx(stats.spearmanr(size, values).statistic)
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+ERRORS = {
+    "balanced accuracy": (
+        lambda c: confusion.mean_defined(confusion.recall(c)),
+        slopes.balanced_accuracy_error,
+    ),
+    "macro F1": (lambda c: confusion.mean_defined(confusion.f1(c)), slopes.macro_f1_error),
+    "weighted F1": (confusion.weighted_f1, slopes.weighted_f1_error),
+    "F1 of a class": (lambda c: confusion.f1(c)[..., 0], lambda c: slopes.f1_errors(c)[..., 0]),
+    "Matthews": (confusion.matthews, slopes.matthews_error),
+    "kappa": (confusion.kappa, slopes.kappa_error),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_delta_errors_are_the_spread_of_redrawn_items(name: str, rng: np.random.Generator) -> None:
+    share = np.array([[0.30, 0.05, 0.02], [0.04, 0.25, 0.03], [0.06, 0.05, 0.20]])
+    drawn = rng.multinomial(2000, share.ravel(), 4000).reshape(-1, 3, 3).astype(float)
+    value, error = ERRORS[name]
+
+    assert error(drawn).mean() == pytest.approx(value(drawn).std(), rel=0.06)
+
+
+def test_delong_error_is_the_spread_of_redrawn_items(rng: np.random.Generator) -> None:
+    low, high = np.array([4.0, 3, 2, 1]) / 10, np.array([1.0, 2, 3, 4]) / 10
+    negatives, positives = rng.multinomial(80, low, 4000), rng.multinomial(60, high, 4000)
+    value, error = (of(negatives.astype(float), positives.astype(float)) for of in (auroc, auroc_error))
+
+    assert error.mean() == pytest.approx(value.std(), rel=0.06)
+
+
+def test_wilson_holds_the_truth_as_often_as_it_says(rng: np.random.Generator) -> None:
+    rows = 40
+    share = rng.random(50_000)
+    low, high = interval.wilson(rng.binomial(rows, share).astype(float), np.full(share.size, float(rows)))
+
+    assert ((low <= share) & (share <= high)).mean() == pytest.approx(0.95, abs=0.01)
