@@ -1,5 +1,21 @@
 """The command line. The exit code is the gate: 0 ok, 1 breach, 2 usage, 3 bad data, 130 stopped."""
 
-from muster.cli.main import main
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 __all__ = ["main"]
+
+STOPPED = 130
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code; the commands are loaded here, so that Ctrl-C is met early."""
+    try:
+        code: int = import_module("muster.cli.commands").run(words)
+    except KeyboardInterrupt:
+        sys.stderr.write("muster: stopped; nothing was written\n")
+        return STOPPED
+    return code

@@ -6,7 +6,7 @@ from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
 from muster.records.section import Callout, Cell, Field, Grid, Section
-from muster.records.table import Column, Table, same, stack
+from muster.records.table import Column, Table, same, stack, unmasked
 from muster.records.tally import Mask, Tallies, Tally, merge
 from muster.records.verdict import Status, Verdict
 
@@ -39,5 +39,6 @@ __all__ = [
     "same",
     "spell",
     "stack",
+    "unmasked",
     "unspell",
 ]

@@ -110,6 +110,23 @@ def same(value: Any, rows: int) -> Column:
     return np.full(rows, value, dtype=object if isinstance(value, str) else None)
 
 
+def unmasked(columns: Mapping[str, Any]) -> Table:
+    """What DuckDB gives as NumPy columns; a missing number is ``nan``, another missing value None.
+
+    >>> unmasked({"x": np.ma.array([1.0, 2.0], mask=[False, True])})["x"]
+    array([ 1., nan])
+    """
+    return Table.of({name: _unmasked(column) for name, column in columns.items()})
+
+
+def _unmasked(column: Any) -> Column:
+    if not (isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column)):
+        return np.asarray(column)
+    if column.dtype.kind == "f":
+        return np.ma.filled(column, np.nan)
+    return np.ma.filled(column.astype(object), None)
+
+
 def _column(values: Any) -> Column:
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind in "US" else values

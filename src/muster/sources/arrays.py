@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from muster.errors import BadData
 from muster.kernels.types import Codes, Scores
-from muster.records import Column, Table
+from muster.records import Column, unmasked
 from muster.sources.checks import describe, faults
 from muster.sources.classes import resolve
 from muster.sources.columns import Columns, match
@@ -219,14 +219,5 @@ def _collected(frame: Any, columns: Columns) -> Any:
     if hasattr(frame, "fetchnumpy"):
         there = list(frame.columns)
         match(columns, there, "the relation")
-        return Table.of(_plain(frame.fetchnumpy())).columns
+        return unmasked(frame.fetchnumpy()).columns
     return frame.collect() if hasattr(frame, "collect") else frame
-
-
-def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: column.filled(np.nan if column.dtype.kind == "f" else None)
-        if isinstance(column, np.ma.MaskedArray) and np.ma.is_masked(column)
-        else np.asarray(column)
-        for name, column in columns.items()
-    }

@@ -267,7 +267,8 @@ def _duplicates(scan: Scan, rows: int) -> str:
         return f"duplicated rows were not looked for (more than {DUPLICATES_UP_TO:,} rows)"
     chosen = ", ".join(quoted(name) for name in key if name)
     query = f"SELECT count(*) FROM (SELECT DISTINCT {chosen} FROM ({scan.sql}))"
-    found = scan.connection.execute(query).fetchone()
+    with reading(scan.what):
+        found = scan.connection.execute(query).fetchone()
     repeated = rows - int(found[0] if found else rows)
     what = "items are there more than once" if columns.item else "rows repeat another row in every column"
     return f"{repeated:,} {what}" if repeated else ""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 import duckdb
-import nanoarrow
 
 from muster.errors import BadData
+from muster.sources import arrow
 
 Place: TypeAlias = str | Path
 KINDS = {
@@ -25,6 +25,7 @@ KINDS = {
     ".feather": "arrow",
     ".arrows": "arrow",
 }
+INTERRUPTED = "Query interrupted"
 WHOLE_UP_TO = 64 << 20
 END = 1 << 20
 
@@ -51,7 +52,7 @@ def relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> st
     listed = ", ".join(quoted_text(str(file)) for file in files)
     if kind == "arrow":
         for i, file in enumerate(files):
-            _load_arrow(connection, file, f"arrow_{i}")
+            arrow.load(connection, file, f"arrow_{i}")
         return " UNION ALL BY NAME ".join(f"SELECT * FROM arrow_{i}" for i in range(len(files)))
     if len(files) > 1:
         _same_types(connection, files, kind)
@@ -65,11 +66,15 @@ def reading(what: str) -> Iterator[None]:
     """Turn what DuckDB says of a file into an error of ours, first line first."""
     try:
         yield
-    except (duckdb.InterruptException, KeyboardInterrupt):
+    except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadData(f"{what}: cannot be read: {' '.join(lines[:3])}") from error
+    except RuntimeError as error:
+        if str(error) == INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
 
 
 def fingerprint(file: Path) -> str:
@@ -108,19 +113,6 @@ def _files(place: Place) -> Iterable[Path]:
     if not found:
         raise BadData(f"{place}: no such file, folder or pattern of files")
     return found
-
-
-def _load_arrow(connection: duckdb.DuckDBPyConnection, file: Path, table: str) -> None:
-    try:
-        with file.open("rb") as data:
-            if data.read(8)[:6] != b"ARROW1":
-                data.seek(0)
-            rows = nanoarrow.ArrayStream.from_readable(data)
-            connection.register("arriving", rows)
-            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM arriving")
-            connection.unregister("arriving")
-    except (nanoarrow.c_lib.NanoarrowException, duckdb.Error) as error:
-        raise BadData(f"{file}: cannot be read as Arrow: {str(error).splitlines()[0]}") from error
 
 
 def _same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], kind: str) -> None:

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 
 from muster.errors import BadData
-from muster.records import Table
+from muster.records import Table, unmasked
 
 
 def write_table(path: Path, table: Table) -> None:
@@ -33,7 +33,7 @@ def read_table(path: Path) -> Table:
             found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchnumpy()
     except duckdb.Error as error:
         raise BadData(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
-    return Table.of({name: np.ma.filled(column) for name, column in found.items()})
+    return unmasked(found)
 
 
 def _sql_type(column: np.ndarray) -> str:

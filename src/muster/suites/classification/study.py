@@ -59,10 +59,10 @@ def evaluate(
         "unit": unit, "time": time, "slices": slices, "item": item,
     }  # fmt: skip
     asked = checked(settings, Settings)
-    given = described(data, parts) | {"classes": list(classes), "allow_unnormalised": allow_unnormalised}
     diary = Diary()
     with diary.stage("open"):
         found = read(data, parts, model=asked.model, classes=classes, unnormalised=allow_unnormalised)
+    given = described(data, parts) | {"classes": list(classes), "allow_unnormalised": allow_unnormalised}
     return study(found, asked, given, diary, opened(found.rows) if opened else None)
 
 

@@ -18,13 +18,14 @@ from muster.errors import MusterError
 from muster.sources.config import problems
 from muster.suites.classification import Settings
 
-USAGE, STOPPED = 2, 130
+USAGE = 2
 NAMES = {"slices": "slice", "measures": "measure", "classes": "class"}
 
 app = App(
     name="muster",
     help="Does your model pass muster, for everyone it serves?",
     version=version("muster-eval"),
+    suppress_keyboard_interrupt=False,
     default_parameter=Parameter(
         negative=(), name_transform=lambda name: NAMES.get(name, name.replace("_", "-"))
     ),
@@ -33,7 +34,7 @@ for command in (evaluate, calibrate, show, merge, measures, bands, demo):
     app.command(command)
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def run(words: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
@@ -41,8 +42,6 @@ def main(words: Sequence[str] | None = None) -> int:
         return _say(_usage(error), USAGE)
     except MusterError as error:
         return _say(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _say("stopped; nothing was written", STOPPED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -1,0 +1,66 @@
+"""Arrow files, of the stream and of the file format, to a stream of batches."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+from typing import IO, Any
+
+import duckdb
+import nanoarrow
+from nanoarrow._utils import NanoarrowException
+
+from muster.errors import BadData
+
+VIEWS = (
+    "; Polars writes text that can be read with compat_level=polars.CompatLevel.oldest(), or give the frame"
+)
+MAGIC, FRAME = b"ARROW1", b"\xff\xff\xff\xff"
+
+
+def load(connection: duckdb.DuckDBPyConnection, file: Path, table: str) -> None:
+    """Put the rows of a file into a table of the connection."""
+    try:
+        with file.open("rb") as data:
+            connection.register("arriving", nanoarrow.ArrayStream.from_readable(_stream(data)))
+            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM arriving")
+            connection.unregister("arriving")
+    except (NanoarrowException, duckdb.Error, struct.error) as error:
+        said = str(error).splitlines()[0]
+        raise BadData(f"{file}: cannot be read as Arrow: {said}{VIEWS if 'View' in said else ''}") from error
+
+
+def _stream(data: IO[bytes]) -> Any:
+    """A file of the file format is a stream between a magic word and a footer.
+
+    Polars writes the magic word over the length of the first message: it ends
+    where the first batch begins, which the footer tells.
+    """
+    start = data.read(12)
+    if start[:6] != MAGIC:
+        data.seek(0)
+        return data
+    data.seek(8)
+    if start[8:12] == FRAME:
+        return data
+    rest = data.read()
+    return io.BytesIO(FRAME + struct.pack("<i", _first_batch(rest) - 8) + rest)
+
+
+def _first_batch(rest: bytes) -> int:
+    """Where in the file the first dictionary or batch lies: the footer is a flatbuffer that lists them."""
+    (size,) = struct.unpack_from("<i", rest, len(rest) - 10)
+    footer = rest[-10 - size : -10]
+    (root,) = struct.unpack_from("<I", footer, 0)
+    (back,) = struct.unpack_from("<i", footer, root)
+    found = []
+    for field in (2, 3):
+        (offset,) = struct.unpack_from("<H", footer, root - back + 4 + 2 * field)
+        if offset:
+            (ahead,) = struct.unpack_from("<I", footer, root + offset)
+            (blocks,) = struct.unpack_from("<I", footer, root + offset + ahead)
+            found += [struct.unpack_from("<q", footer, root + offset + ahead + 4)[0]] if blocks else []
+    if not found:
+        raise BadData("no rows: there is nothing to evaluate")
+    return int(min(found))
