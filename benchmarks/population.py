@@ -10,6 +10,7 @@ from scipy import stats
 from benchmarks.timing import Figure, cost, cpu, faster
 from muster.kernels import inequality
 from muster.summaries.population import Population, summarise
+from muster.summaries.redraw import of_shares
 
 UNITS, DRAWS = 10_000, 1_000
 
@@ -19,15 +20,8 @@ def run() -> Iterator[Figure]:
     rng = np.random.default_rng(0)
     rows = rng.integers(20, 500, UNITS).astype(float)
     values = rng.binomial(rows.astype(int), rng.beta(16, 4, UNITS)) / rows
-    of = Population(
-        measure="accuracy",
-        values=values,
-        errors=np.sqrt(values * (1 - values) / (rows - 1)),
-        rows=rows,
-        shares=True,
-        pooled=float(values @ rows / rows.sum()),
-        chance=0.1,
-    )
+    pooled = float(values @ rows / rows.sum())
+    of = Population("accuracy", values, rows, of_shares(values, rows, pooled, 0.1), 0.1)
     ours = cpu(lambda: summarise(of, draws=DRAWS))
     yield cost(f"all indices, {UNITS:,} units, {DRAWS:,} draws", ours, "a CPU second", 1.0, 2)
     theirs = cpu(lambda: [_scipy(values, index) for index in inequality.SPREADS.values()], 1)

@@ -11,6 +11,7 @@ from muster.kernels.inequality import SPREADS
 from muster.records import Block, Table, Tally
 from muster.summaries.pool import pool
 from muster.summaries.population import Population, summarise
+from muster.summaries.redraw import of_shares
 
 
 @pytest.mark.parametrize(
@@ -72,15 +73,8 @@ def test_jain_is_told_by_the_coefficient_of_variation() -> None:
 
 
 def _equals(units: int, rows: int, share: float = 0.8) -> Population:
-    return Population(
-        measure="accuracy",
-        values=np.full(units, share),
-        errors=np.full(units, np.sqrt(share * (1 - share) / (rows - 1))),
-        rows=np.full(units, float(rows)),
-        shares=True,
-        pooled=share,
-        chance=0.1,
-    )
+    values, sizes = np.full(units, share), np.full(units, float(rows))
+    return Population("accuracy", values, sizes, of_shares(values, sizes, share, 0.1), 0.1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtr, softmax
+from scipy.special import gammaln, logsumexp, ndtr, softmax, xlog1py, xlogy
 
 from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
@@ -27,6 +27,7 @@ def equal_width(confidence: Scores, bins: int) -> NDArray[np.int16]:
         up = np.ceil(np.multiply(piece, bins, dtype=float)).astype(np.int16)
         up -= 1
         np.clip(up, 0, bins - 1, out=up)
+        up += (piece > edges[up + 1]) & (up < bins - 1)
         up -= (piece <= edges[up]) & (up > 0)
         found[start : start + _PIECE] = up
     return found
@@ -59,12 +60,18 @@ def mce(rows: Floats, right: Floats, confidence: Floats) -> Floats:
 def ece_if_calibrated(rows: Floats, right: Floats, confidence: Floats) -> Floats:
     """The ECE that a perfectly calibrated model would show with these rows, from noise alone.
 
-    In a bin of n rows of mean confidence c the gap is near normal with variance
-    ``c (1 - c) / n``, and its mean size is ``sqrt(2 / pi)`` standard deviations.
+    In a bin of n rows of mean confidence c the right ones are binomial. Their mean
+    distance from ``n c`` is ``2 k (1 - c) P(X = k)`` with ``k = floor(n c) + 1`` (de Moivre 1730).
+
+    >>> ece_if_calibrated(np.array([2.0]), np.array([1.0]), np.array([1.0])).item()
+    0.25
     """
-    held = np.clip(ratio(confidence, rows), 0, 1)
-    noise = np.nan_to_num(np.sqrt(held * (1 - held) * rows))
-    return ratio(np.sqrt(2 / np.pi) * noise.sum(-1), np.where(np.isnan(right).any(-1), np.nan, rows.sum(-1)))
+    share = np.clip(np.nan_to_num(ratio(confidence, rows)), 0, 1)
+    k = np.minimum(np.floor(rows * share) + 1, rows)
+    log = gammaln(rows + 1) - gammaln(k + 1) - gammaln(rows - k + 1)
+    log += xlogy(k, share) + xlog1py(rows - k, -share)
+    distance = 2 * k * (1 - share) * np.exp(log)
+    return ratio(distance.sum(-1), np.where(np.isnan(right).any(-1), np.nan, rows.sum(-1)))
 
 
 def ece_debiased(rows: Floats, right: Floats, confidence: Floats) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,20 @@ def encode(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         return _encode_text(values)
     levels, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int32), levels
+
+
+def natural(values: Iterable[Any]) -> list[Any]:
+    """The distinct values in order; numbers inside a text count as numbers.
+
+    >>> natural(["round 10", "round 9", "round 9"]), natural([3, 1])
+    (['round 9', 'round 10'], [1, 3])
+    """
+    return sorted(set(values), key=lambda value: _pieces(value) if isinstance(value, str) else value)
+
+
+def _pieces(text: str) -> list[tuple[bool, int, str]]:
+    found = re.split(r"(\d+)", text)
+    return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in found]
 
 
 def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

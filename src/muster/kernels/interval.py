@@ -1,9 +1,9 @@
-"""Intervals and tests in closed form, for arrays of units at once."""
+"""Intervals in closed form, for arrays of units at once."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import bdtr, chdtrc, ndtr, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from muster.kernels.confusion import ratio
 from muster.kernels.types import Floats
@@ -64,51 +64,3 @@ def correlation(r: float, pairs: int, level: float = 0.95) -> tuple[float, float
         return float("nan"), float("nan")
     reach = quantile(level) / np.sqrt(pairs - 3)
     return float(np.tanh(np.arctanh(r) - reach)), float(np.tanh(np.arctanh(r) + reach))
-
-
-def holm(p: Floats) -> Floats:
-    """P-values corrected for looking at many (Holm 1979); ``nan`` stays and does not count.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    out = np.full(p.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * np.arange(order.size, 0, -1)
-    out[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return out
-
-
-def below(right: Floats, rows: Floats, share: Floats | float) -> Floats:
-    """Exact binomial p-value that a unit's true share is at least `share`, given how few are right.
-
-    >>> below(np.array([2.0]), np.array([10.0]), 0.5).round(4).tolist()
-    [0.0547]
-    """
-    p = bdtr(right, np.maximum(rows, 1).astype(np.int64), np.clip(share, 0, 1))
-    return np.where(rows > 0, p, np.nan)
-
-
-def homogeneity(right: Floats, rows: Floats) -> tuple[float, float]:
-    """Chi-square statistic and p-value of "all units have one share".
-
-    >>> statistic, p = homogeneity(np.array([80.0, 60.0]), np.array([100.0, 100.0]))
-    >>> round(statistic, 3), round(p, 4)
-    (9.524, 0.002)
-    """
-    right, rows = right[rows > 0], rows[rows > 0]
-    share = right.sum() / rows.sum() if rows.size else np.nan
-    if rows.size < 2 or not 0 < share < 1:
-        return float("nan"), float("nan")
-    statistic = float(((right - rows * share) ** 2 / (rows * share * (1 - share))).sum())
-    return statistic, float(chdtrc(rows.size - 1, statistic))
-
-
-def two_shares(right: Floats, rows: Floats, others_right: Floats, others_rows: Floats) -> Floats:
-    """One-sided p-value that the first share is not below the second (pooled z test)."""
-    pooled = ratio(right + others_right, rows + others_rows)
-    error = np.sqrt(
-        pooled * (1 - pooled) * (ratio(np.asarray(1.0), rows) + ratio(np.asarray(1.0), others_rows))
-    )
-    return np.asarray(ndtr(ratio(ratio(right, rows) - ratio(others_right, others_rows), error)))

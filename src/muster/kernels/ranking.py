@@ -94,14 +94,27 @@ def auroc_bound(negatives: Floats, positives: Floats) -> Floats:
 
 
 def auroc_error(negatives: Floats, positives: Floats) -> Floats:
-    """Standard error after DeLong, DeLong and Clarke-Pearson (1988), on bins."""
+    """Standard error after DeLong, DeLong and Clarke-Pearson (1988), on bins.
+
+    It is 0 where all positives rank first, which is not certainty: it is at least
+    that of Hanley and McNeil (1982) with a pair more on either side.
+    """
     n, p = negatives.sum(-1, keepdims=True), positives.sum(-1, keepdims=True)
     area = auroc(negatives, positives)[..., None]
     of_positive = ratio(np.cumsum(negatives, -1) - 0.5 * negatives, n)
     of_negative = ratio(p - np.cumsum(positives, -1) + 0.5 * positives, p)
     by_positives = ratio((positives * (of_positive - area) ** 2).sum(-1), (p * (p - 1))[..., 0])
     by_negatives = ratio((negatives * (of_negative - area) ** 2).sum(-1), (n * (n - 1))[..., 0])
-    return np.sqrt(by_positives + by_negatives)
+    least = _hanley(area[..., 0], n[..., 0], p[..., 0])
+    return np.sqrt(np.maximum(np.nan_to_num(by_positives + by_negatives), least))
+
+
+def _hanley(area: Floats, negatives: Floats, positives: Floats) -> Floats:
+    few = np.minimum(negatives, positives)
+    a = ratio(area * few + 1, few + 2)
+    twice, both = a / (2 - a) - a**2, 2 * a**2 / (1 + a) - a**2
+    varies = a * (1 - a) + (positives - 1) * twice + (negatives - 1) * both
+    return ratio(varies, negatives * positives)
 
 
 def average_precision(negatives: Floats, positives: Floats) -> Floats:

@@ -14,7 +14,17 @@ _CHUNK = 100_000
 Draw = Callable[[NDArray[np.intp] | slice, tuple[int, int], np.random.Generator], Floats]
 
 
-def shrink(values: Floats, errors: Floats) -> Floats:
+def kept(values: Floats, errors: Floats) -> float:
+    """What part of the spread of values is left when noise is taken from it, from 0 to 1.
+
+    >>> round(kept(np.array([0.6, 0.8, 1.0]), np.full(3, 0.1)), 3)
+    0.866
+    """
+    seen, noise = (values.var(ddof=1), np.mean(errors**2)) if values.size > 1 else (0.0, 0.0)
+    return float(np.sqrt(max(0.0, 1 - noise / seen))) if seen > 0 else 0.0
+
+
+def shrink(values: Floats, errors: Floats, stretch: float = 1.0) -> Floats:
     """Pull values towards their mean until their spread is what is left after noise.
 
     Seen values vary by truth plus noise. Redrawing items around them would add
@@ -23,11 +33,7 @@ def shrink(values: Floats, errors: Floats) -> Floats:
     >>> shrink(np.array([0.7, 0.9]), np.array([1.0, 1.0])).tolist()
     [0.8, 0.8]
     """
-    if values.size < 2:
-        return values
-    seen, noise = values.var(ddof=1), np.mean(errors**2)
-    kept = np.sqrt(max(0.0, 1 - noise / seen)) if seen > 0 else 0.0
-    return np.asarray(values.mean() + kept * (values - values.mean()))
+    return np.asarray(values.mean() + stretch * kept(values, errors) * (values - values.mean()))
 
 
 def shares(share: Floats, rows: Floats) -> Draw:
@@ -73,14 +79,36 @@ def normals(centre: Floats, errors: Floats) -> Draw:
     return draw
 
 
+def tables(chances: Floats, rows: Floats, finish: Callable[[Floats], Floats]) -> Draw:
+    """Draws of a number read off a table ``[units, truth, guess]``; undefined ones become the mean of others.
+
+    >>> chances, rows = np.eye(2)[None] / 2, np.array([8.0])
+    >>> draw = tables(chances, rows, lambda counts: counts.trace(axis1=-2, axis2=-1) / 8)
+    >>> draw(slice(None), (2, 1), np.random.default_rng(0)).tolist()
+    [[1.0], [1.0]]
+    """
+    flat = chances.reshape(len(chances), -1)
+    flat = flat / flat.sum(-1, keepdims=True)
+    whole = rows.astype(np.int64)
+
+    def draw(pick: NDArray[np.intp] | slice, size: tuple[int, int], rng: np.random.Generator) -> Floats:
+        of = np.broadcast_to(np.arange(len(flat))[pick], size)
+        drawn = rng.multinomial(whole[of], flat[of]).reshape(*size, *chances.shape[1:])
+        value = finish(drawn.astype(float))
+        known = ~np.isnan(value)
+        return np.where(known, value, value[known].mean() if known.any() else 0.0)
+
+    return draw
+
+
 def populations(
-    draw: Draw, weight: Floats, draws: int, rng: np.random.Generator, *, units: bool
+    draw: Draw, weight: Floats, draws: int, rng: np.random.Generator, *, units: bool, width: int = 1
 ) -> Iterator[tuple[Floats, Floats]]:
     """Blocks of redrawn populations: values ``[draws, units]``, sorted, and their weighted means.
 
-    ``units`` resamples the units too.
+    ``units`` resamples the units too; `width` is how many numbers a value is drawn from.
     """
-    step = max(1, _CHUNK // max(weight.size, 1))
+    step = max(1, _CHUNK // max(weight.size * width, 1))
     for start in range(0, draws, step):
         size = (min(step, draws - start), weight.size)
         pick = rng.integers(0, weight.size, size) if units else slice(None)

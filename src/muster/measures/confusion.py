@@ -8,6 +8,7 @@ import numpy as np
 
 from muster.kernels import confusion
 from muster.kernels.interval import normal
+from muster.kernels.slopes import softened
 from muster.kernels.types import Floats
 from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
 
@@ -34,11 +35,11 @@ def reads(kernel: Callable[[Floats], Floats]) -> Finish:
 def spans(
     value: Callable[[Floats], Floats], error: Callable[[Floats], Floats], low: float = 0.0
 ) -> Callable[[Tallies, float], Bounds]:
-    """A normal interval from a value and its standard error."""
+    """A normal interval from a value and its standard error, softened where rows are few."""
 
     def interval(tallies: Tallies, level: float) -> Bounds:
         counts = counts_of(tallies)
-        return normal(value(counts), error(counts), level, (low, 1.0))
+        return normal(value(counts), error(softened(counts)), level, (low, 1.0))
 
     return interval
 

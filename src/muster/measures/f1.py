@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from muster.kernels import confusion, slopes
-from muster.kernels.interval import normal, wilson
+from muster.kernels.interval import wilson
 from muster.measures.accuracy import interval as accuracy_interval
 from muster.measures.confusion import count, counts_of, reads, spans
 from muster.records import Measure
@@ -52,9 +52,7 @@ F1 = Measure(
     bounds=(0.0, 1.0),
     shape="class",
     undefined="the class neither occurs nor is the answer",
-    interval=lambda tallies, level: normal(
-        confusion.f1(counts_of(tallies)), slopes.f1_errors(counts_of(tallies)), level, (0.0, 1.0)
-    ),
+    interval=spans(confusion.f1, slopes.f1_errors),
     method="delta",
 )
 

@@ -72,10 +72,15 @@ def _prevalence(tallies: Tallies) -> Floats:
 
 
 def _interval(tallies: Tallies, level: float) -> Bounds:
+    """The errors of the classes are combined as if correlated by one over the other classes' number.
+
+    With two classes the areas are one and the same; with many they are nearly independent.
+    """
     parts = _split(tallies)
-    return normal(
-        mean_defined(ranking.auroc(*parts)), mean_defined(ranking.auroc_error(*parts)), level, (0.0, 1.0)
-    )
+    errors = ranking.auroc_error(*parts)
+    classes = np.maximum((~np.isnan(errors)).sum(-1), 2)
+    error = np.sqrt(mean_defined(errors**2) * 2 / classes)
+    return normal(mean_defined(ranking.auroc(*parts)), error, level, (0.0, 1.0))
 
 
 def _class_interval(tallies: Tallies, level: float) -> Bounds:
@@ -98,7 +103,7 @@ AUROC = Measure(
     undefined=ONE_SIDED,
     chance=_half,
     interval=_interval,
-    method="DeLong, classes taken as fully dependent",
+    method="DeLong",
     bound=_macro(ranking.auroc_bound),
 )
 AUROC_CLASS = Measure(

@@ -98,6 +98,7 @@ def unspell(table: Table, widths: Mapping[str, int]) -> Block:
     """The block that a tidy table spells; `widths` says how many parts a stat has.
 
     Rows of one key, stat and part are added: reading many tables is pooling them.
+    Keys come in order, so that what is drawn for them does not depend on who came first.
     """
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
@@ -106,19 +107,17 @@ def unspell(table: Table, widths: Mapping[str, int]) -> Block:
     if unknown:
         raise BadRecord(f"stats without a known number of parts: {', '.join(sorted(unknown))}")
     group, first = grouped(table, KEY)
-    place = np.empty(first.size, np.intp)
-    place[np.argsort(first)] = np.arange(first.size)
     tallies = {}
     for stat, parts in widths.items():
         rows = table["stat"] == stat
         part = table["part"][rows].astype(np.intp)
         if part.size and not 0 <= part.min() <= part.max() < parts:
             raise BadRecord(f"stat {stat!r} has parts {part.min()} to {part.max()}, not 0 to {parts - 1}")
-        at = place[group[rows]] * parts + part
+        at = group[rows] * parts + part
         total, weight = (
             np.bincount(at, table[name][rows], first.size * parts).astype(float).reshape(first.size, parts)
             for name in ("total", "weight")
         )
         tallies[stat] = Tally(total, weight)
-    keys = table.where(np.sort(first))
+    keys = table.where(first)
     return Block(Table({name: keys[name] for name in KEY}), tallies)

@@ -10,6 +10,7 @@ Kind: TypeAlias = Literal[
     "at_chance",
     "equal_within_noise",
     "one_bad_unit",
+    "one_good_unit",
     "uneven",
     "small_units",
     "difficult_slice",

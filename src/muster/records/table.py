@@ -124,7 +124,9 @@ def _unmasked(column: Any) -> Column:
         return np.asarray(column)
     if column.dtype.kind == "f":
         return np.ma.filled(column, np.nan)
-    return np.ma.filled(column.astype(object), None)
+    found = np.array(column.data, dtype=object)
+    found[np.ma.getmaskarray(column)] = None
+    return found
 
 
 def _column(values: Any) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from muster.reports import markdown, terminal
 from muster.reports.data import as_data, verdicts_as_data
 from muster.store.folder import MANIFEST, new_folder, write_json, write_lines, write_toml
 from muster.store.parquet import write_table
+from muster.summaries.estimates import NUMBERS
 from muster.summaries.underserved import Units
-
-NUMBERS = {field.name for field in fields(Estimate)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -48,7 +47,8 @@ class Run:
         if not rows.any():
             raise LookupError(f"no {summary} of {measure}; see run.estimates")
         (row,) = found.where(rows.nonzero()[0][-1:]).rows()
-        return Estimate(**{name: value for name, value in row.items() if name in NUMBERS})
+        level = self.asked["study"]["level"]
+        return Estimate(level=level, **{name: value for name, value in row.items() if name in NUMBERS})
 
     def value(self, measure: str, summary: str = "per_sample", part: str = "") -> float:
         """The value of that estimate alone."""

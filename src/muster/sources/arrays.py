@@ -107,6 +107,8 @@ def _labels(name: str, values: Any, rows: int) -> Column:
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise BadData(f"{name}: expected one value a row ({rows}), got an array of shape {array.shape}")
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
     if array.dtype.kind == "f":
         missing = np.flatnonzero(np.isnan(array))
         if not missing.size and (array == np.rint(array)).all():

@@ -23,11 +23,13 @@ class Classes:
 
 
 def text(label: Any) -> str:
-    """A label as it is written: 5, 5.0 and "5" are one class.
+    """A label as it is written: 5, 5.0 and "5" are one class, and so are True and 1.
 
-    >>> text(5.0), text("cat"), text(np.int64(5))
-    ('5', 'cat', '5')
+    >>> text(5.0), text("cat"), text(np.int64(5)), text(True)
+    ('5', 'cat', '5', '1')
     """
+    if isinstance(label, bool | np.bool_):
+        return str(int(label))
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)

@@ -131,6 +131,8 @@ def _value(connection: duckdb.DuckDBPyConnection, sql: str, name: str, type_: st
     value = quoted(name)
     if type_ in WHOLE:
         return value
+    if type_ == "BOOLEAN":
+        return f"{value}::BIGINT"
     if type_ in {"FLOAT", "DOUBLE"} and _all(connection, sql, f"{value} = trunc({value})"):
         return f"{value}::BIGINT"
     return f"{value}::VARCHAR"

@@ -7,22 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from muster.kernels.confusion import ratio
-from muster.kernels.interval import holm, homogeneity, two_shares
+from muster.kernels.significance import fewer, holm, homogeneity
 from muster.kernels.types import Floats
 from muster.records import Estimate, Finding, Table
+from muster.records.finding import Kind
 
 SURE = 0.05
 MATTERS = 0.05
 
 
 def diagnose(
-    units: Table, pooled: Estimate, indices: Sequence[Estimate], sizes: Sequence[Estimate]
+    units: Table, gain: Estimate, indices: Sequence[Estimate], sizes: Sequence[Estimate]
 ) -> list[Finding]:
-    """The problems of a population: chance, noise, one bad unit, small units."""
+    """The problems of a population: chance, noise, one unit unlike the others, small units."""
     by_name = {estimate.summary: estimate for estimate in indices}
-    rows = units["n"].astype(float)
-    right = np.nan_to_num(units["accuracy"]) * rows
-    found = [_at_chance(pooled, by_name.get("jain")), *_spread(units, right, rows, by_name.get("gap"))]
+    known = units.where(units["n"] > 0)
+    rows = known["n"].astype(float)
+    found = [_at_chance(gain, by_name.get("jain"))]
+    found += _spread(known, known["accuracy"] * rows, rows, by_name.get("gap"))
     found.append(_small_units(sizes))
     return [finding for finding in found if finding]
 
@@ -32,10 +34,10 @@ def difficult(kind: str, names: Sequence[str], right: Floats, rows: Floats) -> l
 
     >>> found = difficult("slice", ["age=old", "age=young"], np.array([60.0, 90]), np.array([100.0, 100]))
     >>> found[0].text
-    'age=old is difficult: 0.600 right, 0.900 elsewhere (30.0 points less, p = 9.6e-07 after Holm).'
+    'age=old is difficult: 0.600 right, 0.900 elsewhere (30.0 points less, p = 1.2e-06 after Holm).'
     """
     others, of = right.sum() - right, rows.sum() - rows
-    p = holm(two_shares(right, rows, others, of))
+    p = holm(np.array([fewer(*counts) for counts in zip(right, rows, others, of, strict=True)]))
     here, there = ratio(right, rows), ratio(others, of)
     flagged = np.flatnonzero((p < SURE) & (there - here >= MATTERS))
     return [
@@ -50,16 +52,16 @@ def difficult(kind: str, names: Sequence[str], right: Floats, rows: Floats) -> l
     ]
 
 
-def _at_chance(pooled: Estimate, jain: Estimate | None) -> Finding | None:
-    if np.isnan(pooled.value) or np.isnan(pooled.chance) or pooled.low > pooled.chance:
+def _at_chance(gain: Estimate, jain: Estimate | None) -> Finding | None:
+    if np.isnan(gain.value) or gain.low > 0:
         return None
     index = f" Jain {jain.value:.2f} means nothing here." if jain and not np.isnan(jain.value) else ""
     return Finding(
         kind="at_chance",
         subject="model",
-        text=f"The model is not shown to be better than chance: {pooled.value:.3f} "
-        f"[{pooled.low:.3f}, {pooled.high:.3f}], chance {pooled.chance:.3f}.{index}",
-        data={"value": pooled.value, "chance": pooled.chance},
+        text=f"The model is not shown to be better than chance ({gain.chance:.3f}): accuracy "
+        f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] over it.{index}",
+        data={"value": gain.value, "chance": gain.chance},
     )
 
 
@@ -74,7 +76,7 @@ def _spread(units: Table, right: Floats, rows: Floats, gap: Estimate | None) -> 
             f"equal units with so few rows would show (expected {gap.expected:.3f})."
         )
         return [Finding(kind="equal_within_noise", subject="population", text=text, data=data)]
-    one = _one_bad_unit(units, right, rows, statistic)
+    one = _one_unit(units, right, rows, statistic)
     if one:
         return [one]
     text = (
@@ -84,40 +86,39 @@ def _spread(units: Table, right: Floats, rows: Floats, gap: Estimate | None) -> 
     return [Finding(kind="uneven", subject="population", text=text, data=data)]
 
 
-def _one_bad_unit(units: Table, right: Floats, rows: Floats, statistic: float) -> Finding | None:
-    """Is most of the spread beyond noise due to the worst unit? Noise is one a degree of freedom."""
-    share = ratio(right, rows)
-    worst = int(np.argmin(np.where(rows > 0, share, np.inf)))
-    rest = (np.arange(rows.size) != worst) & (rows > 0)
+def _one_unit(units: Table, right: Floats, rows: Floats, statistic: float) -> Finding | None:
+    """Is most of the spread beyond noise due to one unit? Noise is one a degree of freedom."""
+    share = right.sum() / rows.sum()
+    odd = int(np.argmax((right - rows * share) ** 2 / (rows * (rows.sum() - rows))))
+    rest = np.arange(rows.size) != odd
     without, p = homogeneity(right[rest], rows[rest])
     excess, left = statistic - rest.sum(), max(without - (rest.sum() - 1), 0.0)
     if np.isnan(without) or excess <= 0 or left > excess / 2:
         return None
-    others, accuracy = float(right[rest].sum() / rows[rest].sum()), float(share[worst])
-    if accuracy >= others:
-        return None
+    others, accuracy = float(right[rest].sum() / rows[rest].sum()), float(right[odd] / rows[odd])
     after = (
         f"all are equal within noise (p = {p:.2g})"
         if p >= SURE
         else f"the spread beyond noise falls by {1 - left / excess:.0%}"
     )
+    kind: Kind = "one_bad_unit" if accuracy < others else "one_good_unit"
     return Finding(
-        kind="one_bad_unit",
-        subject=str(units["unit"][worst]),
-        text=f"One bad unit: {units['unit'][worst]} at {accuracy:.3f} ({int(rows[worst])} rows), the others "
-        f"at {others:.3f}; without it {after}.",
+        kind=kind,
+        subject=str(units["unit"][odd]),
+        text=f"One {kind.split('_')[1]} unit: {units['unit'][odd]} at {accuracy:.3f} ({int(rows[odd])} "
+        f"rows), the others at {others:.3f}; without it {after}.",
         data={"value": accuracy, "others": others, "p": p, "excess": excess, "left": left},
     )
 
 
 def _small_units(sizes: Sequence[Estimate]) -> Finding | None:
     rank = next((estimate for estimate in sizes if estimate.summary == "size_spearman"), None)
-    if rank is None or not rank.low > 0:
+    if rank is None or not (rank.p_value < SURE and rank.value > max(rank.expected, 0)):
         return None
     return Finding(
         kind="small_units",
         subject="population",
-        text=f"Small units fare worse: rank correlation of rows and accuracy {rank.value:.2f} "
-        f"[{rank.low:.2f}, {rank.high:.2f}] over {rank.units} units.",
-        data={"value": rank.value, "low": rank.low, "high": rank.high},
+        text=f"Small units fare worse: rank correlation of rows and accuracy {rank.value:.2f} over "
+        f"{rank.units} units, {rank.expected:.2f} if all were equal (p = {rank.p_value:.2g}).",
+        data={"value": rank.value, "expected": rank.expected, "p": rank.p_value},
     )

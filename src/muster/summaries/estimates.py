@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Column, Estimate, Measure, Table, Tallies, same, stack
 
+NUMBERS = {field.name for field in fields(Estimate)}
 COLUMNS = (
     "model", "unit", "time", "slice", "summary", "measure", "part", "value", "low", "high",
     "expected", "chance", "p_value", "bound", "n", "units", "method", "reason",
@@ -73,6 +75,15 @@ def spelled(estimates: Sequence[Estimate], *, model: str, time: Any, slice_: str
     columns["method"] = [estimate.method for estimate in estimates]
     columns["reason"] = [estimate.reason for estimate in estimates]
     return Table.of(columns)
+
+
+def of_population(table: Table, time: Any, level: float) -> list[Estimate]:
+    """The estimates of the whole population at a time, from the table of all."""
+    whole = (table["unit"] == "") & (table["slice"] == "") & (table["part"] == "") & (table["time"] == time)
+    return [
+        Estimate(level=level, **{name: value for name, value in row.items() if name in NUMBERS})
+        for row in table.where(whole).rows()
+    ]
 
 
 def _one(block: Block, measure: Measure, names: Column, facts: Mapping[str, Any], level: float) -> Table:

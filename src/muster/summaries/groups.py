@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from muster.kernels.confusion import ratio
-from muster.kernels.resample import shares
+from muster.kernels.resample import shares, shrink
 from muster.kernels.types import Floats
 from muster.records import Estimate
 
@@ -80,11 +80,11 @@ def _criterion(
         return Estimate(value=value, method="no interval", **facts)
     seen, equal = (redraw(parts, form, pooled=pooled) for pooled in (False, True))
     low, high = np.nanquantile(seen, (0.5 - facts["level"] / 2, 0.5 + facts["level"] / 2))
-    worse = equal >= value if form == "difference" else equal <= value
+    worse = equal >= value - 1e-9 if form == "difference" else equal <= value + 1e-9
     return Estimate(
         value=value,
-        low=float(low),
-        high=float(high),
+        low=float(min(low, value)),
+        high=float(max(high, value)),
         expected=float(np.nanmean(equal)),
         p_value=float((1 + worse.sum()) / (1 + worse.size)),
         method="bootstrap of items",
@@ -98,10 +98,17 @@ def _drawn(
     spreads = []
     for part in parts:
         top, bottom = found[part]
-        rate = np.full(top.shape, top.sum() / bottom.sum()) if pooled else ratio(top, bottom)
+        rate = np.full(top.shape, top.sum() / bottom.sum()) if pooled else _without_noise(top, bottom)
         drawn = shares(rate, bottom)(slice(None), (draws, rate.size), rng)
         spreads.append(_spread(drawn, form))
     return _worst(spreads, form)
+
+
+def _without_noise(top: Floats, bottom: Floats) -> Floats:
+    """Rates of the groups pulled together by what noise adds to their spread."""
+    rate = ratio(top, bottom)
+    errors = np.sqrt(rate * (1 - rate) / np.maximum(bottom - 1, 1))
+    return np.clip(shrink(rate, errors), 0, 1)
 
 
 def _spread(rate: Floats, form: Form) -> Floats:

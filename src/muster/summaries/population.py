@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from muster.errors import BadData
 from muster.kernels import inequality, resample
 from muster.kernels.interval import quantile
+from muster.kernels.resample import Draw
 from muster.kernels.types import Floats
-from muster.measures.confusion import counts_of
-from muster.records import Block, Estimate, Measure, Table
+from muster.measures.confusion import count, counts_of
+from muster.records import Block, Estimate, Measure, Table, Tally
+from muster.summaries.redraw import Redraw, of_errors, of_shares, of_tables
 
 Units = Literal["sampled", "fixed"]
 TROUBLE = {
@@ -23,21 +26,25 @@ TROUBLE = {
     "max_deviation": "above", "max_shortfall": "above",
 }  # fmt: skip
 NAMES = (*inequality.SPREADS, "under", "max_deviation", "max_shortfall")
+LEVEL, TABLES, NOT_REDRAWN = 0.95, 1_000_000, "not redrawn"
 LEVELS = ("mean", "min", "p10", "worst_tenth", "median", "max")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Defined values of one measure over units. ``shares`` says that they are right answers over rows."""
+    """Defined values of one measure over units, and how they would vary if items were drawn again."""
 
     measure: str
     values: Floats
-    errors: Floats
     rows: Floats
-    shares: bool
-    pooled: float
-    chance: float
+    redraw: Redraw
+    chance: float = np.nan
     undefined: int = 0
+
+    @property
+    def level(self) -> Floats:
+        """The mean over units, by rows: of shares, the pooled value."""
+        return np.asarray((self.values * self.rows).sum() / self.rows.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,10 +54,10 @@ class Drawn:
     seen: Mapping[str, Floats] = field(default_factory=dict)
     equal: Mapping[str, Floats] = field(default_factory=dict)
     chance: Mapping[str, Floats] = field(default_factory=dict)
-    method: str = "no interval"
+    method: str = NOT_REDRAWN
 
 
-def population(block: Block, measure: Measure, level: float = 0.95) -> Population:
+def population(block: Block, measure: Measure) -> Population:
     """The units of a block, each finished.
 
     >>> from muster.measures import count, lookup
@@ -65,25 +72,30 @@ def population(block: Block, measure: Measure, level: float = 0.95) -> Populatio
             f"a population is summarised by one value a unit, with its interval, where more is better: "
             f"not by {measure.name}"
         )
-    values, rows = measure.finish(block.tallies), counts_of(block.tallies).sum((-1, -2))
-    if measure.is_share:
-        errors = np.sqrt(values * (1 - values) / np.maximum(rows - 1, 1))
-    else:
-        low, high = measure.interval(block.tallies, level)
-        errors = np.maximum(high - values, values - low) / quantile(level)
+    values, counts = measure.finish(block.tallies), counts_of(block.tallies)
+    known, rows = np.flatnonzero(~np.isnan(values)), counts.sum((-1, -2))
     whole = {stat: tally.sum() for stat, tally in block.tallies.items()}
-    known = ~np.isnan(values) & ~np.isnan(errors)
-    chance = measure.chance(whole) if measure.chance else np.nan
-    return Population(
-        measure.name,
-        values[known],
-        errors[known],
-        rows[known],
-        measure.is_share,
-        float(measure.finish(whole)),
-        float(chance),
-        int((~known).sum()),
-    )
+    chance = float(measure.chance(whole)) if measure.chance and measure.is_share else np.nan
+    found, n, pooled = values[known], rows[known], float(measure.finish(whole))
+    if measure.is_share:
+        redraw = of_shares(found, n, pooled, chance)
+    elif measure.count is count and counts[known].size <= TABLES:
+        redraw = of_tables(counts[known], found, partial(_read, measure))
+    else:
+        redraw = of_errors(found, _errors(block.where(known), measure, found), pooled)
+    return Population(measure.name, found, n, redraw, chance, values.size - known.size)
+
+
+def _read(measure: Measure, counts: Floats) -> Floats:
+    """A measure that is read off confusion counts."""
+    return measure.finish({"confusion": Tally(counts.reshape(*counts.shape[:-2], -1), np.empty(0))})
+
+
+def _errors(block: Block, measure: Measure, values: Floats) -> Floats:
+    if measure.interval is None:
+        return np.zeros(values.size)
+    low, high = measure.interval(block.tallies, LEVEL)
+    return np.maximum(high - values, values - low) / quantile(LEVEL)
 
 
 def summarise(
@@ -105,7 +117,7 @@ def summarise(
     """
     if not of.values.size:
         return [_undefined(of, name, "no unit has a value") for name in NAMES]
-    values = inequality.indices(np.sort(of.values), np.asarray(of.pooled), share)
+    values = inequality.indices(np.sort(of.values), of.level, share)
     drawn = _redrawn(of, draws, np.random.default_rng(seed), units, share) if draws else Drawn()
     return [_estimate(of, name, float(value), drawn, level) for name, value in values.items()]
 
@@ -121,20 +133,19 @@ def histogram(values: Floats, bins: int = 10) -> Table:
 
 
 def _redrawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:
-    def draw(centre: Floats, times: int, *, resampled: bool = False) -> dict[str, Floats]:
-        maker = resample.shares(centre, of.rows) if of.shares else resample.normals(centre, of.errors)
-        blocks = resample.populations(maker, of.rows, max(times, 1), rng, units=resampled)
+    def draw(maker: Draw, times: int, *, resampled: bool = False) -> dict[str, Floats]:
+        times = max(1, min(times, TABLES * 100 // (of.rows.size * of.redraw.width)))
+        blocks = resample.populations(maker, of.rows, times, rng, units=resampled, width=of.redraw.width)
         found = [inequality.indices(values, whole, share) for values, whole in blocks]
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
-    shrunk = resample.shrink(of.values, of.errors)
-    centre = np.clip(shrunk, 0, 1) if of.shares else shrunk
-    seen = draw(centre, draws, resampled=units == "sampled")
-    equal = draw(np.full(of.values.size, of.pooled), draws // 2)
-    known = of.shares and not np.isnan(of.chance)
-    chance = draw(np.full(of.values.size, of.chance), draws // 5) if known else {}
-    what = "units and items" if units == "sampled" else "items"
-    return Drawn(seen, equal, chance, f"bootstrap of {what}")
+    sampled, many = units == "sampled", of.values.size
+    seen = draw(
+        of.redraw.seen(np.sqrt(many / max(many - 1, 1)) if sampled else 1.0), draws, resampled=sampled
+    )
+    equal = draw(of.redraw.equal, draws // 2)
+    chance = draw(of.redraw.chance, draws // 5) if of.redraw.chance else {}
+    return Drawn(seen, equal, chance, f"bootstrap of {'units and items' if sampled else 'items'}")
 
 
 def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: float) -> Estimate:
@@ -146,7 +157,7 @@ def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: floa
         low, high = np.nanquantile(drawn.seen[name], (0.5 - level / 2, 0.5 + level / 2))
     if name in drawn.equal and name in TROUBLE:
         equal = drawn.equal[name]
-        worse = equal >= value if TROUBLE[name] == "above" else equal <= value
+        worse = equal >= value - 1e-9 if TROUBLE[name] == "above" else equal <= value + 1e-9
         expected, p = float(np.nanmean(equal)), (1 + worse.sum()) / (1 + equal.size)
     chance = float(np.nanmean(drawn.chance[name])) if name in drawn.chance else np.nan
     return Estimate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from muster.kernels.codes import natural
 from muster.records import Block, Measure, Table
 from muster.summaries.estimates import pooled
 from muster.summaries.population import population, summarise
@@ -15,7 +16,7 @@ SPREADS = ("min", "worst_tenth", "gap", "std_ddof1", "gini", "jain")
 def moments(block: Block) -> Iterator[tuple[Any, Block]]:
     """Every time in order, with its entries."""
     times = block.keys["time"]
-    for moment in sorted(set(times.tolist())):
+    for moment in natural(times.tolist()):
         yield moment, block.where(times == moment)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from muster.kernels.confusion import ratio
-from muster.kernels.interval import below, holm, wilson
+from muster.kernels.interval import quantile, wilson
+from muster.kernels.significance import below, holm
 from muster.kernels.types import Floats
 from muster.records import Column, Table
 
@@ -27,11 +28,11 @@ def list_units(
 ) -> Units:
     """One row a unit: accuracy, interval, and what may be said of it.
 
-    A unit is ``under-served`` when its accuracy is below `share` of the mean
-    over units beyond noise: an exact binomial test a unit, corrected after Holm
-    for the number of units. ``below the mean`` is the same test against the
-    mean itself. ``low, unproven`` lies below `share` of the mean, but so could
-    a unit that is not.
+    A unit is ``under-served`` when its accuracy is below `share` of the mean over
+    the other units beyond noise, its own and that of the mean: an exact binomial
+    test a unit, corrected after Holm for the number of units. ``below the mean`` is
+    the same test against the mean itself. ``low, unproven`` lies below `share` of
+    the mean, but so could a unit that is not.
 
     >>> import numpy as np
     >>> units = np.array(["a", "b", "c", "d"], dtype=object)
@@ -44,7 +45,8 @@ def list_units(
     low, high = wilson(right, rows, level)
     many = max(int((rows > 0).sum()), 1)
     wide_low, wide_high = wilson(right, rows, 1 - (1 - level) / many)
-    p_share, p_mean = (holm(below(right, rows, line)) for line in (share * mean, mean))
+    line = _mean_of_others(right, rows, level)
+    p_share, p_mean = (holm(below(right, rows, part * line)) for part in (share, 1.0))
     finding = np.select(
         [rows == 0, p_share < 1 - level, p_mean < 1 - level, accuracy < share * mean],
         ["no rows", "under-served", "below the mean", "low, unproven"],
@@ -58,3 +60,13 @@ def list_units(
             "p_under_share": p_share, "p_under_mean": p_mean, "finding": finding,
         }
     )  # fmt: skip
+
+
+def _mean_of_others(right: Floats, rows: Floats, level: float) -> Floats:
+    """For each unit, how low the mean over the others may be, noise considered."""
+    known, pooled = rows > 0, float(ratio(right.sum(), rows.sum()))
+    many = max(int(known.sum()) - 1, 1)
+    value = np.where(known, np.nan_to_num(ratio(right, rows)), 0.0)
+    noise = np.where(known, pooled * (1 - pooled) / np.maximum(rows, 1), 0.0)
+    error = np.sqrt(np.maximum(noise.sum() - noise, 0)) / many
+    return np.asarray(np.maximum((value.sum() - value) / many - quantile(2 * level - 1) * error, 0))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, RootModel, model_validator
 
+from muster.errors import nearest
+from muster.kernels.significance import holm
 from muster.records import Estimate, Status, Verdict
 from muster.sources.config import parse, read
+from muster.summaries.population import LEVELS, NOT_REDRAWN
 
 NOISE = 0.05
 
@@ -90,54 +95,86 @@ def load_bands(path: str | Path) -> Bands:
     return Bands({measure: {**base.get(measure, {}), **own.get(measure, {})} for measure in {**base, **own}})
 
 
-def judge(estimate: Estimate, band: Band, subject: str = "population", rows: float = math.inf) -> Verdict:
+def unmatched(path: str | Path, there: Iterable[tuple[str, str]]) -> list[str]:
+    """Bands of a file that are for nothing that was estimated."""
+    known = {f"{measure}.{summary}" for measure, summary in there}
+    own = [f"{measure}.{summary}" for measure, bands in read(path, Bands).root.items() for summary in bands]
+    return [f"no estimate {name!r}{nearest(name, known)}" for name in own if name not in known]
+
+
+def judge(
+    estimate: Estimate, band: Band, subject: str = "population", rows: float = math.inf, p: float = math.nan
+) -> Verdict:
     """Compare an estimate with its band; too little evidence is `unknown`, never `ok`.
 
-    `rows` is how many rows the unit in the middle has.
+    `rows` is how many rows the unit in the middle has; `p` how often equal units would
+    show as much, corrected for looking at many.
 
     >>> seen = Estimate(measure="accuracy", summary="gini", value=0.45, low=0.42, high=0.48, units=3)
     >>> judge(seen, Band(bad="above", watch=0.3, breach=0.4, min_units=5)).why
     '3 units, 5 needed'
     """
-
-    def say(status: Status, why: str) -> Verdict:
-        return Verdict(
-            subject=subject,
-            measure=estimate.measure,
-            summary=estimate.summary,
-            estimate=estimate,
-            band=band.words(),
-            status=status,
-            why=why,
-            label=band.label(estimate.value),
-        )
-
-    if math.isnan(estimate.value):
-        return say(Status.UNKNOWN, estimate.reason)
-    if estimate.units < band.min_units:
-        return say(Status.UNKNOWN, f"{estimate.units} units, {band.min_units} needed")
-    if rows < band.min_rows:
-        return say(Status.UNKNOWN, f"half of the units have {rows:g} rows or fewer, {band.min_rows} needed")
-    return say(*_weigh(estimate, band))
+    status, why = _weigh(estimate, band, rows, p)
+    return Verdict(
+        subject=subject,
+        measure=estimate.measure,
+        summary=estimate.summary,
+        estimate=estimate,
+        band=band.words(),
+        status=status,
+        why=why,
+        label=band.label(estimate.value),
+    )
 
 
 def judge_all(estimates: Iterable[Estimate], bands: Bands, rows: float = math.inf) -> list[Verdict]:
-    """A verdict for every estimate that has a band."""
-    pairs = ((estimate, bands.of(estimate.measure, estimate.summary)) for estimate in estimates)
-    return [judge(estimate, band, rows=rows) for estimate, band in pairs if band]
+    """A verdict for every estimate that has a band.
+
+    Noise excuses a low unit only where the mean over units is within the band itself.
+    """
+    found = [(estimate, bands.of(estimate.measure, estimate.summary)) for estimate in estimates]
+    means = {estimate.measure: estimate.value for estimate, _ in found if estimate.summary == "mean"}
+    pairs = [(_plain(e, band, means), band) for e, band in found if band]
+    p = holm(np.array([estimate.p_value for estimate, _ in pairs], float))
+    return [judge(e, band, rows=rows, p=float(of)) for (e, band), of in zip(pairs, p, strict=True)]
 
 
-def _weigh(estimate: Estimate, band: Band) -> tuple[Status, str]:
+def _plain(estimate: Estimate, band: Band, means: Mapping[str, float]) -> Estimate:
+    level = means.get(estimate.measure, math.nan) if estimate.summary in LEVELS else math.nan
+    if math.isnan(level) or band.status(level) is Status.OK:
+        return estimate
+    return replace(estimate, expected=math.nan, p_value=math.nan)
+
+
+def _weigh(estimate: Estimate, band: Band, rows: float, p: float) -> tuple[Status, str]:
+    """What stops a verdict, and what it is if nothing does."""
+    if math.isnan(estimate.value):
+        return Status.UNKNOWN, estimate.reason
+    if estimate.units < band.min_units:
+        return Status.UNKNOWN, f"{estimate.units} units, {band.min_units} needed"
+    if rows < band.min_rows:
+        return Status.UNKNOWN, f"half of the units have {rows:g} rows or fewer, {band.min_rows} needed"
+    if estimate.method == NOT_REDRAWN:
+        return Status.UNKNOWN, f"{estimate.value:.3g}, but no population was redrawn: noise is not known"
+    return _against_noise(estimate, band, p)
+
+
+def _against_noise(estimate: Estimate, band: Band, p: float) -> tuple[Status, str]:
     """The value says where it lies; noise and the interval say whether that may be said."""
     value, status = estimate.value, band.status(estimate.value)
     ends = [band.status(end) for end in (estimate.low, estimate.high) if not math.isnan(end)]
     span = f" [{estimate.low:.3g}, {estimate.high:.3g}]" if ends else ""
     if status is Status.OK and Status.BREACH not in ends:
         return status, f"{value:.3g}{span} is within {band.words()}"
-    if estimate.p_value >= NOISE:
+    if p >= NOISE:
         return Status.UNKNOWN, (
             f"{value:.3g} is what equal units would show with so few rows "
-            f"(expected {estimate.expected:.3g}, p = {estimate.p_value:.2g})"
+            f"(expected {estimate.expected:.3g}, p = {p:.2g})"
+        )
+    if not math.isnan(estimate.expected) and band.status(estimate.expected) is not Status.OK:
+        return (
+            Status.UNKNOWN,
+            f"{value:.3g}, but noise alone would show {estimate.expected:.3g} with so few rows",
         )
     if {Status.OK, Status.BREACH} <= {status, *ends}:
         return Status.UNKNOWN, f"the interval{span} reaches from ok to breach"

@@ -6,31 +6,33 @@ import math
 
 from muster.records import Estimate, Status, Table, Verdict
 
+USELESS = 0.05
 
-def against_chance(estimate: Estimate) -> Verdict:
-    """Is the model better than one that knows nothing? Judged by the interval.
 
-    >>> seen = Estimate(measure="accuracy", summary="all", value=0.11, low=0.09, high=0.13, chance=0.12)
-    >>> against_chance(seen).status.value
+def against_chance(gain: Estimate) -> Verdict:
+    """Is the model better than one that always names the most frequent class?
+
+    `gain` is its accuracy less that of the other. It is a breach when the model is shown
+    to go less than a twentieth of the way from there to perfect, or to be worse.
+
+    >>> gain = Estimate(measure="accuracy", summary="over_chance", value=0, low=-0.01, high=0.01, chance=0.1)
+    >>> against_chance(gain).status.value
     'breach'
     """
-    chance, value = estimate.chance, f"{estimate.value:.3g} [{estimate.low:.3g}, {estimate.high:.3g}]"
-    if math.isnan(estimate.value) or math.isnan(chance):
-        status, why = Status.UNKNOWN, estimate.reason or "no chance level is defined"
-    elif estimate.low > chance:
-        status, why = Status.OK, f"{value} lies above chance, {chance:.3g}"
-    elif estimate.high < chance or estimate.value <= chance:
-        status, why = (
-            Status.BREACH,
-            f"{value} is no better than chance, {chance:.3g}: indices of spread mean nothing",
-        )
+    said = f"accuracy {gain.value:+.3g} [{gain.low:+.3g}, {gain.high:+.3g}] over chance, {gain.chance:.3g}"
+    if math.isnan(gain.value):
+        status, why = Status.UNKNOWN, gain.reason
+    elif gain.low > 0:
+        status, why = Status.OK, said
+    elif gain.high < USELESS * (1 - gain.chance):
+        status, why = Status.BREACH, f"{said}: no better; indices of spread mean nothing"
     else:
-        status, why = Status.UNKNOWN, f"{value} cannot be told from chance, {chance:.3g}"
+        status, why = Status.UNKNOWN, f"{said}: the rows are too few to tell"
     return Verdict(
         subject="model",
-        measure=estimate.measure,
-        summary="above_chance",
-        estimate=estimate,
+        measure=gain.measure,
+        summary="over_chance",
+        estimate=gain,
         band="above chance",
         status=status,
         why=why,
@@ -69,16 +71,17 @@ def of_units(units: Table, share: float) -> list[Verdict]:
 
 
 def _none(units: Table, share: float) -> Verdict:
-    unproven = int((units["finding"] == "low, unproven").sum())
-    few = len(units) < 2
-    status = Status.UNKNOWN if unproven or few else Status.OK
+    unproven, silent = (int((units["finding"] == name).sum()) for name in ("low, unproven", "no rows"))
+    known = units.where(units["n"] > 0)
+    few = len(known) < 2
+    status = Status.UNKNOWN if unproven or silent or few else Status.OK
     why = f"no unit is below {share:g} of the mean over units beyond noise"
     if few:
-        why = "fewer than two units: there is nobody to compare with"
-    elif unproven:
+        why = "fewer than two units with rows: there is nobody to compare with"
+    if unproven:
         why += f", but {unproven} lie below it with too few rows to tell"
-    low = units["accuracy"].min() if len(units) else math.nan
-    reason = "" if low == low else "a unit has no rows"  # noqa: PLR0124
+    if silent:
+        why += f"; {silent} have no rows"
     return Verdict(
         subject="every unit",
         measure="accuracy",
@@ -86,10 +89,10 @@ def _none(units: Table, share: float) -> Verdict:
         estimate=Estimate(
             measure="accuracy",
             summary="min",
-            value=float(low),
-            units=len(units),
-            reason=reason or "",
-            n=int(units["n"].sum()),
+            value=float(known["accuracy"].min()) if len(known) else math.nan,
+            units=len(known),
+            reason="" if len(known) else "no rows",
+            n=int(known["n"].sum()),
         ),
         band=f"at least {share:g} of the mean over units",
         status=status,

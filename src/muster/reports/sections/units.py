@@ -53,4 +53,7 @@ def size_note(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return f"{said}: undefined, {estimate.reason}."
     span = interval(estimate.low, estimate.high)
-    return f"{said}: {estimate.value:.2f} {span} over {estimate.units:,} units."
+    found = f"{said}: {estimate.value:.2f} {span} over {estimate.units:,} units"
+    if math.isnan(estimate.expected):
+        return f"{found}."
+    return f"{found}; {estimate.expected:.2f} if all were equal (p = {estimate.p_value:.2g})."

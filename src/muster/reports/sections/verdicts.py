@@ -8,8 +8,8 @@ from muster.records import Callout, Finding, Grid, Section, Status, Verdict
 
 ORDER = list(Status)
 GRAVITY: Mapping[str, Status] = {
-    "at_chance": Status.BREACH, "one_bad_unit": Status.WATCH, "uneven": Status.WATCH,
-    "small_units": Status.WATCH,
+    "at_chance": Status.BREACH, "one_bad_unit": Status.WATCH, "one_good_unit": Status.OK,
+    "uneven": Status.WATCH, "small_units": Status.WATCH,
     "difficult_slice": Status.WATCH, "difficult_class": Status.WATCH, "equal_within_noise": Status.OK,
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from muster.errors import BadConfig, nearest
+from muster.kernels.codes import natural
 from muster.kernels.types import Floats
 from muster.measures import CATALOG, lookup
 from muster.measures.accuracy import right_and_rows
@@ -18,16 +19,17 @@ from muster.sources.classes import text
 from muster.suites.classification.settings import Settings
 from muster.summaries.association import with_size
 from muster.summaries.attributes import GroupFairness, columns_of, group_fairness
+from muster.summaries.chance import over_chance
 from muster.summaries.classes import across_units
 from muster.summaries.diagnose import diagnose, difficult
-from muster.summaries.estimates import finish, pooled, spelled
+from muster.summaries.estimates import finish, of_population, pooled, spelled
 from muster.summaries.kinds import kinds, roles
 from muster.summaries.pool import pool
 from muster.summaries.population import population, summarise
 from muster.summaries.reliability import reliability
 from muster.summaries.trend import trend
 from muster.summaries.underserved import Units, list_units
-from muster.verdicts.bands import default_bands, judge_all, load_bands
+from muster.verdicts.bands import default_bands, judge_all, load_bands, unmatched
 from muster.verdicts.judge import against_chance, of_units
 
 ACCURACY = CATALOG["accuracy"]
@@ -55,24 +57,25 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
     """All estimates of all times; intervals of the population, and verdicts, at the last time."""
     parts = roles(block.where(block.keys["slice"] == ""), asked.holdout, asked.shared)
     members = parts.members
-    last = max(set(members.keys["time"].tolist()))
+    last = natural(members.keys["time"].tolist())[-1]
     now = members.where(members.keys["time"] == last)
     slices = _slices_of(block, now.keys["unit"], last)
-    whole = pooled(now, ACCURACY, asked.level)
+    whole, gain = pooled(now, ACCURACY, asked.level), over_chance(now, asked.level)
     spreads = _spreads(now, asked)
-    right, rows = right_and_rows(now.tallies)
-    units = list_units(now.keys["unit"], right, rows, share=asked.under_share, level=asked.level)
-    sizes = with_size("accuracy", units["accuracy"], rows, asked.level)
+    names, right, rows = _everybody(members, now)
+    units = list_units(names, right, rows, share=asked.under_share, level=asked.level)
+    sizes = with_size(right, rows, level=asked.level, draws=asked.draws // 2, seed=asked.seed)
     groups = _groups(slices, classes, asked)
     tables = [
         *kinds(parts, measures, classes, asked.level),
         *_slice_tables(slices, classes, measures, asked.level),
-        *(spelled(found, model=asked.model, time=last) for found in (*spreads.values(), sizes)),
+        *(spelled(found, model=asked.model, time=last) for found in (*spreads.values(), sizes, [gain])),
         *(table for group in groups for table in group.tables(asked.model, last)),
     ]
+    estimates = stack(tables)
     return Analysis(
         time=last,
-        estimates=stack(tables),
+        estimates=estimates,
         units=units,
         spreads=spreads,
         sizes=sizes,
@@ -81,8 +84,20 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
         reliability=reliability(now, asked.level),
         trend=trend(members, ACCURACY, asked.level),
         groups=groups,
-        findings=[*diagnose(units, whole, spreads["accuracy"], sizes), *_difficult(now, slices, classes)],
-        verdicts=_verdicts(whole, spreads, units, rows, asked),
+        findings=[*diagnose(units, gain, spreads["accuracy"], sizes), *_difficult(now, slices, classes)],
+        verdicts=_verdicts(gain, of_population(estimates, last, asked.level), units, asked),
+    )
+
+
+def _everybody(members: Block, now: Block) -> tuple[Column, Floats, Floats]:
+    """Names, right answers and rows of all units; those that are silent by now have no rows."""
+    right, rows = right_and_rows(now.tallies)
+    silent = np.setdiff1d(members.keys["unit"].astype(str), now.keys["unit"].astype(str)).astype(object)
+    none = np.zeros(silent.size)
+    return (
+        np.concatenate([now.keys["unit"], silent]),
+        np.concatenate([right, none]),
+        np.concatenate([rows, none]),
     )
 
 
@@ -97,7 +112,7 @@ def _spreads(now: Block, asked: Settings) -> dict[str, list[Estimate]]:
     wanted = lookup(dict.fromkeys(["accuracy", *asked.spread_of]))
     return {
         measure.name: summarise(
-            population(now, measure, asked.level),
+            population(now, measure),
             draws=asked.draws,
             seed=asked.seed,
             level=asked.level,
@@ -149,10 +164,11 @@ def _difficult(now: Block, slices: Block, classes: Sequence[str]) -> list[Findin
     return found
 
 
-def _verdicts(
-    whole: Estimate, spreads: Mapping[str, Sequence[Estimate]], units: Units, rows: Floats, asked: Settings
-) -> list[Verdict]:
+def _verdicts(gain: Estimate, estimates: Sequence[Estimate], units: Units, asked: Settings) -> list[Verdict]:
     bands = load_bands(asked.bands) if asked.bands else default_bands()
-    estimates = [estimate for found in spreads.values() for estimate in found]
-    judged = judge_all(estimates, bands, float(np.median(rows)))
-    return [against_chance(whole), *judged, *of_units(units, asked.under_share)]
+    if asked.bands:
+        wrong = unmatched(asked.bands, ((e.measure, e.summary) for e in estimates))
+        if wrong:
+            raise BadConfig(f"{asked.bands}: {'; '.join(wrong)}")
+    judged = judge_all(estimates, bands, float(np.median(units["n"])))
+    return [against_chance(gain), *judged, *of_units(units, asked.under_share)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.errors import BadConfig, BadData
 from muster.measures import lookup
-from muster.records import same, spell, stack, unspell
+from muster.records import Table, same, spell, stack, unspell
 from muster.reports.reading import load
 from muster.reports.run import Run
 from muster.sources.config import checked
@@ -17,13 +17,14 @@ from muster.suites.classification.settings import Settings
 from muster.suites.classification.study import Counted, conclude
 
 MUST_AGREE = ("classes", "measures", "parts")
+ROLES = ("holdout", "shared")
 
 
 def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
     """Pool what runs counted; the result is that of one run over all their rows.
 
-    The rows are not needed. Units of one name are taken as one unit. Settings
-    are those of the first run, less its hold-out and shared units, unless given.
+    The rows are not needed. Units of one name are taken as one unit, so a hold-out or
+    shared unit of one run must be so in all. Settings are those of the first run, unless given.
 
     >>> from muster.suites.classification import evaluate
     >>> a = evaluate(truth=[0, 1, 1], guess=[0, 1, 0], unit=["a"] * 3, draws=0)
@@ -41,9 +42,9 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
             raise BadData(
                 f"{run.title} cannot be merged with {opened[0].title}: other {', '.join(differing)}"
             )
-    inherited = {**opened[0].asked["study"], "holdout": [], "shared": []}
+    inherited = {**opened[0].asked["study"], **{role: _joined(opened, role) for role in ROLES}}
     asked = checked({**inherited, **settings}, Settings)
-    block = unspell(stack([spell(run.tallies) for run in opened]), first["parts"])
+    block = unspell(stack([_spelled(run) for run in opened]), first["parts"])
     block = replace(block, keys=block.keys.with_columns(model=same(asked.model, len(block))))
     marks = {
         f"run {i}, {name}": mark
@@ -62,3 +63,20 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
         notes=notes,
     )
     return conclude(counted, asked, {"merged": [run.title for run in opened]})
+
+
+def _joined(runs: Sequence[Run], role: str) -> list[str]:
+    """The units that have a role in the runs; none may be without it in another."""
+    named = list(dict.fromkeys(unit for run in runs for unit in run.asked["study"][role]))
+    for run in runs:
+        there = {str(unit) for unit in run.tallies.keys["unit"].tolist()}
+        for unit in named:
+            if unit in there and unit not in run.asked["study"][role]:
+                raise BadData(f"unit {unit!r} is {role} in one run and not in {run.title}")
+    return named
+
+
+def _spelled(run: Run) -> Table:
+    """Units and times as text where runs differ in what they are."""
+    table = spell(run.tallies)
+    return table.with_columns(unit=table["unit"].astype(str).astype(object))
