@@ -116,7 +116,7 @@ def test_files_larger_than_a_block_give_what_arrays_give(
     frame = pl.concat([pl.DataFrame(columns)] * 800)
     frame.write_parquet(tmp_path / "a.parquet")
     named = {name: value for name, value in NAMED.items() if name != "slices"}
-    monkeypatch.setattr("muster.sources.files.BLOCK", 100_000)
+    monkeypatch.setattr("muster.sources.stream.BLOCK", 100_000)
     told: list[int] = []
     measures = ["accuracy", "ece", "log_loss", "auroc"]
     run = muster.evaluate(

@@ -223,6 +223,6 @@ def test_measures_that_the_data_cannot_give_are_named() -> None:
 def test_exact_ranking_refuses_to_read_in_blocks(
     frame: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("muster.sources.files.BLOCK", 10)
+    monkeypatch.setattr("muster.sources.stream.BLOCK", 10)
     with pytest.raises(BadData, match="auroc_exact need all rows of a unit at once"):
         muster.evaluate(_parquet(frame, tmp_path), **NAMED, measures=["auroc_exact"])

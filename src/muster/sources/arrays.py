@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.errors import BadData
+from muster.errors import BadConfig, BadData
 from muster.kernels.types import Codes, Scores
 from muster.records import Column, unmasked
 from muster.sources.checks import describe, faults
 from muster.sources.classes import resolve
-from muster.sources.columns import Columns, match
+from muster.sources.columns import Columns, keyed, match
+from muster.sources.labels import as_array, cleaned
 from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, levels_of, named_alone
 
 DUPLICATES_UP_TO = 2_000_000
@@ -30,9 +31,10 @@ def from_frame(
 ) -> Predictions:
     """From a pandas, Polars or Arrow table, a DuckDB relation, or a mapping of columns."""
     frame = _collected(frame, columns)
-    there = [
-        str(name) for name in getattr(frame, "column_names", None) or list(getattr(frame, "columns", frame))
-    ]
+    if not hasattr(frame, "__getitem__") or not (hasattr(frame, "columns") or isinstance(frame, Mapping)):
+        raise BadConfig(f"data: expected a path, a table or a mapping of columns, got {type(frame).__name__}")
+    listed = getattr(frame, "column_names", None) or list(getattr(frame, "columns", frame))
+    there = [name for name in listed if isinstance(name, str)]
     found, names = match(columns, there, "the table")
     scores = [np.asarray(frame[name]) for name in found.scores]
     return from_arrays(
@@ -73,8 +75,8 @@ def from_arrays(
     (['a', 'b'], ('0', '1'))
     """
     rows = len(truth)
-    given = {"truth": truth, "guess": guess, "unit": unit, "time": time, **(slices or {})}
-    arrays = {name: _labels(name, values, rows) for name, values in given.items() if values is not None}
+    given = {"truth": truth, "guess": guess, "unit": unit, "time": time, **keyed(slices)}
+    arrays = {name: cleaned(name, values, rows) for name, values in given.items() if values is not None}
     if not rows:
         raise BadData("no rows: there is nothing to evaluate")
     levels, codes = levels_of(arrays)
@@ -84,7 +86,8 @@ def from_arrays(
         raise BadData("predictions need the answers (guess) or the scores of the classes (scores), or both")
     width = 0 if matrix is None else len(matrix)
     answers = levels["guess"].tolist() if "guess" in levels else []
-    found = resolve(levels["truth"].tolist(), answers, score_names or width, classes)
+    names = score_names or _names(scores)
+    found = resolve(levels["truth"].tolist(), answers, names or width, classes)
     if matrix is not None:
         matrix = _checked(matrix, levels["unit"], codes["unit"], unnormalised=unnormalised)
     sure = None if confidence is None else _share(confidence, rows)
@@ -103,33 +106,11 @@ def from_arrays(
     )
 
 
-def _labels(name: str, values: Any, rows: int) -> Column:
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) != rows:
-        raise BadData(f"{name}: expected one value a row ({rows}), got an array of shape {array.shape}")
-    if array.dtype.kind == "b":
-        return array.astype(np.int64)
-    if array.dtype.kind == "f":
-        missing = np.flatnonzero(np.isnan(array))
-        if not missing.size and (array == np.rint(array)).all():
-            return array.astype(np.int64)
-    elif array.dtype.kind == "M":
-        missing = np.flatnonzero(np.isnat(array))
-    elif array.dtype.kind == "O":
-        missing = np.flatnonzero([value is None or value != value for value in array.tolist()])  # noqa: PLR0124
-        if not missing.size and len({isinstance(value, str) for value in array.tolist()}) > 1:
-            array = np.array([str(value) for value in array.tolist()], dtype=object)
-    else:
-        return array
-    if missing.size:
-        raise BadData(f"{name}: {missing.size} rows have no value, the first is row {missing[0]}")
-    return array
-
-
 def _scores(values: Any, rows: int) -> Scores | None:
     if values is None:
         return None
-    array = values if isinstance(values, np.ndarray) else _matrix(values)
+    to_numpy = getattr(values, "to_numpy", None)
+    array = as_array("scores", to_numpy() if to_numpy else values)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
@@ -142,18 +123,22 @@ def _scores(values: Any, rows: int) -> Scores | None:
     return np.ascontiguousarray(array.T)
 
 
-def _matrix(values: Any) -> NDArray[Any]:
-    to_numpy = getattr(values, "to_numpy", None)
-    return np.asarray(to_numpy() if to_numpy else values)
-
-
 def _share(values: Any, rows: int) -> Scores:
-    array = np.asarray(values, dtype=float)
+    array = as_array("confidence", values)
+    if array.dtype.kind not in "fiub":
+        raise BadData(f"confidence: expected numbers, got {array.dtype}")
+    array = array.astype(float)
     bad = np.flatnonzero(~((array >= 0) & (array <= 1)))
     if array.shape != (rows,) or bad.size:
         where = f"row {bad[0]} has {array[bad[0]]}" if bad.size else f"its shape is {array.shape}"
         raise BadData(f"confidence: expected one number from 0 to 1 a row ({rows}), but {where}")
     return array
+
+
+def _names(scores: Any) -> list[str]:
+    """The columns of a table of scores, where it has names for them."""
+    names = list(getattr(scores, "columns", ()))
+    return names if len(names) > 1 and all(isinstance(name, str) for name in names) else []
 
 
 def _checked(scores: Scores, units: Column, unit: Codes, *, unnormalised: bool) -> Scores:
@@ -181,7 +166,7 @@ def _duplicates(rows: Coded, item: Any) -> str:
     """Rows that repeat another: the same item of the same unit and time, or equal in everything given."""
     parts: list[Codes] = [rows.codes["unit"], rows.codes["time"]]
     if item is not None:
-        _, codes = levels_of({"item": _labels("item", item, len(parts[0]))})
+        _, codes = levels_of({"item": cleaned("item", item, len(parts[0]))})
         parts.append(codes["item"])
     elif rows.scores is not None:
         parts += [

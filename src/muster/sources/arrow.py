@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
 from pathlib import Path
@@ -19,16 +20,30 @@ VIEWS = (
 MAGIC, FRAME = b"ARROW1", b"\xff\xff\xff\xff"
 
 
-def load(connection: duckdb.DuckDBPyConnection, file: Path, table: str) -> None:
-    """Put the rows of a file into a table of the connection."""
+def load(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
+    """Put the rows of a file into a table of the connection, once, and give its name."""
+    table = "arrow_" + hashlib.sha256(str(file.resolve()).encode()).hexdigest()
     try:
         with file.open("rb") as data:
-            connection.register("arriving", nanoarrow.ArrayStream.from_readable(_stream(data)))
-            connection.execute(f"CREATE TABLE {table} AS SELECT * FROM arriving")
+            rows = nanoarrow.ArrayStream.from_readable(_stream(data))
+            _refuse_dictionaries(file, rows.schema)
+            connection.register("arriving", rows)
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS SELECT * FROM arriving")
             connection.unregister("arriving")
     except (NanoarrowException, duckdb.Error, struct.error) as error:
         said = str(error).splitlines()[0]
         raise BadData(f"{file}: cannot be read as Arrow: {said}{VIEWS if 'View' in said else ''}") from error
+    return table
+
+
+def _refuse_dictionaries(file: Path, schema: Any) -> None:
+    """What a dictionary stands for is read wrongly where the file is compressed."""
+    coded = [field.name for field in schema.fields if field.type == nanoarrow.Type.DICTIONARY]
+    if coded:
+        raise BadData(
+            f"{file}: {', '.join(coded)} is dictionary-encoded (categorical), which is not read from Arrow "
+            "files; write it as plain values or as Parquet, or give the frame itself"
+        )
 
 
 def _stream(data: IO[bytes]) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from muster.kernels.codes import encode
 from muster.kernels.types import Codes
 from muster.records import Column, Table
+from muster.sources.columns import SLICE
 
 DENSE = 20_000_000
 
@@ -41,7 +42,7 @@ class Cut:
         unit, time, value = np.unravel_index(self.combined, self.shape)
         slices = np.full(len(unit), "", dtype=object)
         if self.column:
-            slices[:] = [f"{self.column}={levels[self.column][v]}" for v in value]
+            slices[:] = [f"{self.column.removeprefix(SLICE)}={levels[self.column][v]}" for v in value]
         return Table.of(
             {
                 "model": np.full(len(unit), model, dtype=object),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 from muster.errors import BadConfig, BadData, nearest
+
+SLICE = "slice:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,17 @@ class Columns:
         single |= {"confidence": self.confidence, "item": self.item}
         named = {column: part for part, column in single.items() if column is not None}
         return named | dict.fromkeys(self.slices, "slice") | dict.fromkeys(self.scores, "score")
+
+
+def keyed(slices: Any) -> dict[str, Any]:
+    """Slicing columns under keys of their own: one may be named like a part.
+
+    >>> keyed({"unit": ["kg", "lb"]})
+    {'slice:unit': ['kg', 'lb']}
+    """
+    if slices is not None and not hasattr(slices, "items"):
+        raise BadConfig("slices: expected a mapping from names to arrays of one value a row")
+    return {SLICE + name: values for name, values in (slices or {}).items()}
 
 
 def match(columns: Columns, there: list[str], where: str) -> tuple[Columns, list[str]]:

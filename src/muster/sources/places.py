@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -25,13 +27,14 @@ KINDS = {
     ".feather": "arrow",
     ".arrows": "arrow",
 }
+RUN = "manifest.json"
 INTERRUPTED = "Query interrupted"
 WHOLE_UP_TO = 64 << 20
 END = 1 << 20
 
 
 def expand(places: Place | Sequence[Place]) -> list[Path]:
-    """Files, in order of name. A folder gives all the files of a known kind below it."""
+    """Files, in order of name. A folder gives all the files of a known kind below it, runs left out."""
     listed = [places] if isinstance(places, str | Path) else list(places)
     files = [file for place in listed for file in _files(place)]
     if not files:
@@ -41,24 +44,60 @@ def expand(places: Place | Sequence[Place]) -> list[Path]:
             raise BadData(f"{file}: unknown kind of file; known: {', '.join(KINDS)}")
         if file.stat().st_size == 0:
             raise BadData(f"{file}: the file is empty")
+    twice = [str(file) for file, times in Counter(file.resolve() for file in files).items() if times > 1]
+    if twice:
+        raise BadData(f"named more than once: {', '.join(twice[:4])}")
     if len({KINDS[file.suffix.lower()] for file in files}) > 1:
         raise BadData(f"files of different kinds together: {', '.join(sorted({f.suffix for f in files}))}")
     return files
 
 
-def relation(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> str:
-    """The SQL of a relation of all rows of the files, columns matched by name."""
+def relation(
+    connection: duckdb.DuckDBPyConnection, files: Sequence[Path], types: Mapping[str, str] | None = None
+) -> str:
+    """The SQL of all rows of the files, columns matched by name; of CSV, columns are read as `types` says."""
     kind = KINDS[files[0].suffix.lower()]
-    listed = ", ".join(quoted_text(str(file)) for file in files)
     if kind == "arrow":
-        for i, file in enumerate(files):
-            arrow.load(connection, file, f"arrow_{i}")
-        return " UNION ALL BY NAME ".join(f"SELECT * FROM arrow_{i}" for i in range(len(files)))
-    if len(files) > 1:
-        _same_types(connection, files, kind)
+        return " UNION ALL BY NAME ".join(f"SELECT * FROM {arrow.load(connection, file)}" for file in files)
+    names = ", ".join(quoted_text(re.sub(r"([\[*?])", r"[\1]", str(file))) for file in files)
     if kind == "parquet":
-        return f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"
-    return f"SELECT * FROM read_csv([{listed}], union_by_name = true, header = true)"
+        hive = str(bool(_hive(connection, files))).lower()
+        how = f"union_by_name = true, hive_partitioning = {hive}, hive_types_autocast = false"
+        return f"SELECT * FROM read_parquet([{names}], {how})"
+    asked = ", ".join(f"{quoted_text(name)}: {quoted_text(type_)}" for name, type_ in (types or {}).items())
+    given = f", types = {{{asked}}}" if asked else ""
+    return f"SELECT * FROM read_csv([{names}], union_by_name = true, header = true, comment = ''{given})"
+
+
+def untyped(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], columns: Iterable[str]) -> set[str]:
+    """Columns whose types nobody wrote down: those of CSV files, and those that folders give."""
+    return set(columns) if KINDS[files[0].suffix.lower()] == "csv" else _hive(connection, files)
+
+
+def same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], used: Iterable[str]) -> None:
+    """Columns that are used must be of one type in all files."""
+    seen: dict[str, tuple[str, Path]] = {}
+    wanted = set(used) - untyped(connection, files, used)
+    for file in files if len(files) > 1 else ():
+        with reading(str(file)):
+            described = connection.execute(f"DESCRIBE {relation(connection, [file])}").fetchall()
+        for name, type_, *_ in described:
+            first, where = seen.setdefault(name, (type_, file))
+            if name in wanted and _family(first) != _family(type_):
+                raise BadData(
+                    f"column {name!r} is {first} in {where} and {type_} in {file}; "
+                    "write it with one type in all files"
+                )
+
+
+def _hive(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> set[str]:
+    """The columns that folders named key=value give to Parquet files that do not have them."""
+    keys = {key for file in files for key in re.findall(r"([^/\\]+)=[^/\\]*[/\\]", str(file))}
+    if not keys or KINDS[files[0].suffix.lower()] != "parquet":
+        return set()
+    plain = f"SELECT * FROM parquet_schema({quoted_text(str(files[0]))})"
+    own = {str(row[1]) for row in connection.execute(plain).fetchall()}
+    return set() if keys & own else keys
 
 
 @contextmanager
@@ -103,7 +142,7 @@ def quoted_text(text: str) -> str:
 def _files(place: Place) -> Iterable[Path]:
     path = Path(place)
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
+        found = sorted(file for file in path.rglob("*") if _is_data(file, path))
         if not found:
             raise BadData(f"{path}: no files of a known kind ({', '.join(KINDS)}) in this folder")
         return found
@@ -115,24 +154,12 @@ def _files(place: Place) -> Iterable[Path]:
     return found
 
 
-def _same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], kind: str) -> None:
-    """Columns of one name must be of one type in all files."""
-    seen: dict[str, tuple[str, Path]] = {}
-    for file in files:
-        with reading(str(file)):
-            described = connection.execute(
-                f"DESCRIBE SELECT * FROM read_{kind}({quoted_text(str(file))})"
-            ).fetchall()
-        for name, type_, *_ in described:
-            first, where = seen.setdefault(name, (type_, file))
-            if _family(first) != _family(type_):
-                raise BadData(
-                    f"column {name!r} is {first} in {where} and {type_} in {file}; "
-                    "write it with one type in all files"
-                )
+def _is_data(file: Path, top: Path) -> bool:
+    """Of a known kind, not hidden, and not the outcome of a run."""
+    hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
+    return file.suffix.lower() in KINDS and file.is_file() and not hidden and not (file.parent / RUN).exists()
 
 
 def _family(type_: str) -> str:
-    if "INT" in type_:
-        return "whole number"
-    return "number" if type_ in {"FLOAT", "DOUBLE"} or type_.startswith("DECIMAL") else type_
+    number = "INT" in type_ or type_ in {"FLOAT", "DOUBLE"} or type_.startswith("DECIMAL")
+    return "number" if number else type_

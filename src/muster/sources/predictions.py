@@ -14,6 +14,7 @@ from muster.kernels.types import Codes, Scores
 from muster.records import Column, Labelled, Table, stack
 from muster.sources.cells import Cut, cut
 from muster.sources.classes import Classes
+from muster.sources.columns import SLICE
 
 Blocks = Callable[[], Iterator[tuple[Labelled, ...]]]
 
@@ -71,7 +72,7 @@ def cuts_of(
     slices: tuple[str, ...], levels: Mapping[str, Column], codes: Mapping[str, Codes]
 ) -> tuple[Cut, ...]:
     """The cut of all rows, then one for each slicing column."""
-    return tuple(cut(column, levels, codes) for column in ("", *slices))
+    return tuple(cut(column, levels, codes) for column in ("", *(SLICE + name for name in slices)))
 
 
 def levels_of(columns: Mapping[str, Column]) -> tuple[dict[str, Column], dict[str, Codes]]:
@@ -90,7 +91,10 @@ def alone(codes: Mapping[str, Codes], rows: int) -> dict[str, Codes]:
 
 def named_alone(levels: Mapping[str, Column]) -> dict[str, Column]:
     """What the codes of a unit and a time that were not given stand for."""
-    return {"unit": np.array(["all"], dtype=object), "time": np.array([""], dtype=object), **levels}
+    found = {"unit": np.array(["all"], dtype=object), "time": np.array([""], dtype=object), **levels}
+    if found["unit"][:1].tolist() == [""]:
+        raise BadData("a unit has an empty name: that is how all units together are named")
+    return found
 
 
 def _answers(rows: Coded, scores: Scores | None, classes: Classes) -> tuple[Codes, Scores | None]:

@@ -1,0 +1,144 @@
+"""An open relation of predictions: what its columns are, and what their labels are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from muster.errors import BadData
+from muster.kernels.types import Codes
+from muster.records import Column
+from muster.sources.columns import SLICE, Columns, match
+from muster.sources.places import quoted, relation, same_types, untyped
+from muster.sources.predictions import alone, levels_of, named_alone
+
+MEMORY = "1GB"
+ANSWERS = ("truth", "guess")
+WHOLE = {
+    "TINYINT": np.int8, "SMALLINT": np.int16, "INTEGER": np.int32, "BIGINT": np.int64,
+    "UTINYINT": np.uint8, "USMALLINT": np.uint16, "UINTEGER": np.uint32,
+}  # fmt: skip
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """In what SQL and as what type each label column is read, and its distinct values."""
+
+    connection: duckdb.DuckDBPyConnection
+    what: str
+    sql: str
+    columns: Columns
+    classes: Sequence[str]
+    rows: int
+    types: Mapping[str, str]
+    levels: dict[str, Column] = field(default_factory=dict)
+    codes: dict[str, tuple[str, Any]] = field(default_factory=dict)
+
+
+def open_scan(files: Sequence[Path], columns: Columns, what: str) -> tuple[Scan, dict[str, Codes]]:
+    """The scan, and every combination of unit, time and slices that occurs, as codes."""
+    connection = duckdb.connect(config={"memory_limit": MEMORY})
+    there = list(_types(connection, relation(connection, files)))
+    found, classes = match(columns, there, what)
+    labels, loose = _labels(found), untyped(connection, files, there)
+    read = {name: "VARCHAR" for name in labels.values() if name in loose}
+    numbers = [*found.scores, *([found.confidence] if found.confidence else [])]
+    sql = relation(connection, files, {**dict.fromkeys(numbers, "DOUBLE"), **read})
+    same_types(connection, files, found.named())
+    rows = _count(connection, what, sql, labels)
+    scan = Scan(connection, what, sql, found, classes, rows, _types(connection, sql))
+    answers = {part: name for part, name in labels.items() if part in ANSWERS}
+    keys = {part: name for part, name in labels.items() if part not in ANSWERS}
+    cells = _learn(scan, keys, loose)
+    _learn(scan, answers, loose)
+    scan.levels.update(named_alone(scan.levels))
+    return scan, alone(cells, len(next(iter(cells.values()), [0])))
+
+
+def _types(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, str]:
+    return {name: type_ for name, type_, *_ in connection.execute(f"DESCRIBE {sql}").fetchall()}
+
+
+def _labels(columns: Columns) -> dict[str, str]:
+    """The label columns by the part they play."""
+    parts = {"truth": columns.truth, "guess": columns.guess, "unit": columns.unit, "time": columns.time}
+    return {part: name for part, name in parts.items() if name} | {
+        SLICE + name: name for name in columns.slices
+    }
+
+
+def _count(connection: duckdb.DuckDBPyConnection, what: str, sql: str, labels: Mapping[str, str]) -> int:
+    """Count rows, and refuse labels that are missing."""
+    counts = ", ".join(f"count({quoted(name)})" for name in labels.values())
+    found = connection.execute(f"SELECT count(*), {counts} FROM ({sql})").fetchone()
+    rows, *known = found or (0,)
+    if not rows:
+        raise BadData(f"{what}: no rows: there is nothing to evaluate")
+    for (part, name), count in zip(labels.items(), known, strict=True):
+        if count < rows:
+            raise BadData(f"{what}: column {name!r} ({part}) has no value in {rows - count} of {rows} rows")
+    return int(rows)
+
+
+def _learn(scan: Scan, labels: Mapping[str, str], loose: set[str]) -> dict[str, Codes]:
+    """Find the values of some label columns; the combinations that occur, as codes."""
+    if not labels:
+        return {}
+    asked = {part: _asked(scan, part, name) for part, name in labels.items()}
+    chosen = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked.values()))
+    found = scan.connection.execute(f"SELECT DISTINCT {chosen} FROM ({scan.sql})").fetchnumpy()
+    columns = {}
+    for i, (part, name) in enumerate(labels.items()):
+        (value, dtype), column = asked[part], np.asarray(found[f"c{i}"])
+        if name in loose:
+            value, dtype, column = _typed(part, value, column)
+        columns[part], scan.codes[part] = column, (value, dtype)
+    levels, codes = levels_of(columns)
+    scan.levels.update(levels)
+    for part in labels:
+        if levels[part].dtype == object:
+            scan.codes[part] = _coded(scan, part)
+    return codes
+
+
+def _asked(scan: Scan, part: str, name: str) -> tuple[str, Any]:
+    """How a label column is read: whole numbers as such, also where they are written 1.0; else as text."""
+    value, type_ = quoted(name), scan.types[name]
+    if type_ in WHOLE:
+        return value, WHOLE[type_]
+    if type_ == "BOOLEAN" or (type_ in {"FLOAT", "DOUBLE"} and _all(scan, f"{value} = trunc({value})")):
+        return f"{value}::BIGINT", np.int64
+    if type_ in {"FLOAT", "DOUBLE"} and part == "time":
+        return f"{value}::DOUBLE", np.float64
+    return f"{value}::VARCHAR", None
+
+
+def _typed(part: str, value: str, column: Column) -> tuple[str, Any, Column]:
+    """Text that is whole numbers, all of it, is read as such; times may be decimal numbers too."""
+    texts = column.tolist()
+    if all(NUMBER.fullmatch(text) for text in texts):
+        return f"{value}::BIGINT", np.int64, column.astype(np.int64)
+    if part == "time" and all(DECIMAL.fullmatch(text) for text in texts):
+        return f"{value}::DOUBLE", np.float64, column.astype(np.float64)
+    return value, None, column
+
+
+def _coded(scan: Scan, part: str) -> tuple[str, Any]:
+    """Text is turned into codes where it is read."""
+    name = f"labels_{len(scan.codes)}_{abs(hash(part))}"
+    scan.connection.register("found", {"level": scan.levels[part]})
+    scan.connection.execute(f"CREATE TYPE {name} AS ENUM (SELECT level FROM found ORDER BY level)")
+    return f"enum_code({scan.codes[part][0]}::{name})::INTEGER", np.int32
+
+
+def _all(scan: Scan, condition: str) -> bool:
+    found = scan.connection.execute(f"SELECT bool_and({condition}) FROM ({scan.sql})").fetchone()
+    return bool(found and found[0])

@@ -1,0 +1,127 @@
+"""An open relation, block by block: nothing but a block of rows is ever in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import nanoarrow
+import numpy as np
+
+from muster.errors import BadData
+from muster.kernels.types import Codes, Scores
+from muster.records import Column, Labelled
+from muster.sources.cells import Cut
+from muster.sources.checks import describe, faults
+from muster.sources.classes import Classes
+from muster.sources.places import quoted, reading
+from muster.sources.predictions import Coded, alone, label
+from muster.sources.scan import Scan
+
+BLOCK = 1 << 21
+
+
+def blocks(
+    scan: Scan, cuts: tuple[Cut, ...], classes: Classes, *, unnormalised: bool
+) -> Iterator[tuple[Labelled, ...]]:
+    done = 0
+    for raw in _stream(scan):
+        scores = raw.pop("scores", None)
+        confidence = raw.pop("confidence", None)
+        rows = len(raw["truth"])
+        codes = _complete(scan, raw, rows)
+        if scores is not None:
+            scores = _checked(scan, scores, codes["unit"], done, unnormalised=unnormalised)
+        if confidence is not None and not ((confidence >= 0) & (confidence <= 1)).all():
+            row = int(np.flatnonzero(~((confidence >= 0) & (confidence <= 1)))[0])
+            raise BadData(
+                f"{scan.what}: the confidence of row {done + row} is {confidence[row]}, not from 0 to 1"
+            )
+        yield label(Coded(codes, scores, confidence), cuts, classes)
+        done += rows
+
+
+def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
+    """Blocks of two million rows or so, in the order of the files; a block is good until the next."""
+    columns = scan.columns
+    single = all(scan.types[name] == "FLOAT" for name in columns.scores)
+    asked: list[tuple[str, Any]] = [*scan.codes.values()]
+    asked += [_number(scan, name, np.float32 if single else np.float64) for name in columns.scores]
+    asked += [_number(scan, columns.confidence, np.float64)] if columns.confidence else []
+    named = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked))
+    room: dict[str, Any] = {}
+    held: list[list[Any]] = []
+    alive: list[Any] = []
+    with reading(scan.what):
+        rows = scan.connection.cursor().sql(f"SELECT {named} FROM ({scan.sql})")
+        for chunk in nanoarrow.c_array_stream(rows):
+            view = chunk.view()
+            held.append([_values(view.child(i), dtype) for i, (_, dtype) in enumerate(asked)])
+            alive.append(chunk)
+            if sum(len(columns[0]) for columns in held) >= BLOCK:
+                yield _joined(scan, held, room)
+                held, alive = [], []
+    if held:
+        yield _joined(scan, held, room)
+
+
+def _number(scan: Scan, name: str, dtype: Any) -> tuple[str, Any]:
+    """How a column of numbers is asked for, and as what it comes."""
+    kind = "FLOAT" if dtype is np.float32 else "DOUBLE"
+    return (quoted(name) if scan.types[name] == kind else f"{quoted(name)}::{kind}"), dtype
+
+
+def _values(array: Any, dtype: Any) -> Column:
+    """The values of an Arrow array where they lie; a missing number is ``nan``."""
+    kept = slice(array.offset, array.offset + array.length)
+    values = np.frombuffer(array.buffer(1), dtype)[kept]
+    if array.null_count == 0:
+        return values
+    known = np.unpackbits(np.frombuffer(array.buffer(0), np.uint8), bitorder="little")[kept]
+    return values if known.all() else np.where(known, values, dtype(np.nan))
+
+
+def _joined(scan: Scan, held: list[list[Column]], room: dict[str, Any]) -> dict[str, Any]:
+    """The chunks of a block in one piece; scores go where those of the last block were, if they fit."""
+    parts, width = len(scan.codes), len(scan.columns.scores)
+    columns = list(zip(*held, strict=True))
+    found: dict[str, Any] = {
+        part: np.concatenate(column) for part, column in zip(scan.codes, columns[:parts], strict=True)
+    }
+    if width:
+        rows = len(found["truth"])
+        if "scores" not in room or room["scores"].shape[1] < rows:
+            room["scores"] = np.empty((width, rows), columns[parts][0].dtype)
+        found["scores"] = room["scores"][:, :rows]
+        for score, column in zip(found["scores"], columns[parts : parts + width], strict=True):
+            np.concatenate(column, out=score)
+    if scan.columns.confidence:
+        found["confidence"] = np.concatenate(columns[-1])
+    return found
+
+
+def _checked(scan: Scan, scores: Scores, unit: Codes, done: int, *, unnormalised: bool) -> Scores:
+    bad, total = faults(scores, unnormalised=unnormalised)
+    if bad.size:
+        row = int(bad[0])
+        raise BadData(
+            f"{scan.what}: scores of {bad.size} rows are not probabilities (of {len(total)} read at a time); "
+            f"the first is row {done + row}, unit {scan.levels['unit'][unit[row]]}: "
+            f"{describe(scores[:, row])}"
+            + ("" if unnormalised else " (--allow-unnormalised divides by the sum)")
+        )
+    return scores / total if unnormalised and len(scores) > 1 else scores
+
+
+def _complete(scan: Scan, raw: Mapping[str, Column], rows: int) -> dict[str, Codes]:
+    """Raw columns as codes; the parts that were not asked for are all 0."""
+    return alone({part: _coded(values, scan.levels[part]) for part, values in raw.items()}, rows)
+
+
+def _coded(values: Column, levels: Column) -> Codes:
+    if levels.dtype == object:
+        return values
+    low, high = int(levels[0]), int(levels[-1])
+    if high - low + 1 == levels.size:
+        return np.subtract(values, low, dtype=np.int64) if low else values
+    return np.searchsorted(levels, values).astype(np.int32)
