@@ -105,7 +105,9 @@ def _matched(seen: list[str], given: list[str]) -> tuple[list[str], str]:
         return given, ""
     before = _shared(given)
     after = _shared([name[before:][::-1] for name in given])
-    own = [text(name[before : len(name) - after]) for name in given]
+    stripped = [name[before : len(name) - after] for name in given]
+    written = _written([*stripped, *seen])
+    own = [written[name] for name in stripped]
     if set(seen) <= set(own):
         return own, ""
     if own in (list(map(str, range(len(own)))), list(map(str, range(1, len(own) + 1)))):

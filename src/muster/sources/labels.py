@@ -48,7 +48,9 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
         values = values.detach().cpu()
         values = values.float() if str(values.dtype) == "torch.bfloat16" else values
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        mixed = array.dtype.kind == "U" and not all(isinstance(value, str) for value in values)
+        return np.array([*values, None], dtype=object)[:-1] if mixed else array
     except (TypeError, ValueError) as error:
         raise BadData(f"{name}: cannot be made an array: {error}") from error
 

@@ -121,6 +121,8 @@ def _complete(scan: Scan, raw: Mapping[str, Column], rows: int) -> dict[str, Cod
 def _coded(values: Column, levels: Column) -> Codes:
     if levels.dtype == object:
         return values
+    if levels.dtype.kind == "f":
+        return np.searchsorted(levels, values).astype(np.int32)
     low, high = int(levels[0]), int(levels[-1])
     if high - low + 1 == levels.size:
         return np.subtract(values, low, dtype=np.int64) if low else values
