@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -42,6 +43,17 @@ class MissingExtra(MusterError, ImportError):
     """An optional library is not installed."""
 
     exit_code = 2
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """DuckDB says in an error of its own that Ctrl-C was pressed: let it be what it is."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -262,7 +262,7 @@ def test_ctrl_c_stops_with_a_message_and_leaves_nothing(after: float, tmp_path: 
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=120)
 
-    assert err == "muster: stopped; nothing was written\n"
+    assert err == "muster: stopped; nothing half-written is left\n"
     assert running.returncode == STOPPED
     assert [file.name for file in tmp_path.iterdir()] == ["large.csv"]
 

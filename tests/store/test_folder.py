@@ -89,6 +89,7 @@ def test_a_folder_that_is_there_is_kept_unless_told_otherwise(run: muster.Run, t
         run.save(tmp_path / "run")
     run.save(tmp_path / "run", overwrite=True)
     (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("all of it", encoding="utf-8")
     with pytest.raises(BadData, match="is there already; it is not a run"):
         run.save(tmp_path / "precious", overwrite=True)
 

@@ -176,7 +176,7 @@ def test_spreads_of_other_measures_than_accuracy(rng: np.random.Generator) -> No
     assert (
         run.estimate("auroc", "gini").low <= run.value("auroc", "gini") <= run.estimate("auroc", "gini").high
     )
-    with pytest.raises(BadData, match="not by log_loss"):
+    with pytest.raises(BadConfig, match="not by log_loss"):
         muster.evaluate(**parts, spread_of=["log_loss"])
 
 

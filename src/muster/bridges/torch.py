@@ -23,61 +23,78 @@ SHARED = "shared test"
 
 def evaluate(
     model: torch.nn.Module,
-    units: Mapping[str, Any],
+    units: Mapping[Any, Any],
     *,
-    holdout: Mapping[str, Any] | None = None,
+    holdout: Mapping[Any, Any] | None = None,
     shared_test: Any = None,
     classes: int | None = None,
     batch_size: int = 1024,
     device: str | torch.device = "cpu",
+    logits: bool = True,
     **settings: Any,
 ) -> Run:
     """Evaluate a model on the data set of each unit, of hold-out units and of a shared test.
 
     A data set gives pairs of features and label; a `DataLoader` is taken as it
-    is. The model gives one logit a class. Further keywords are those of
+    is. The model gives one logit a class, or, with ``logits=False``, one probability.
+    A unit without rows is reported as unknown. Further keywords are those of
     `muster.evaluate`.
 
-    >>> data = torch.utils.data.TensorDataset(torch.eye(3).repeat(20, 1), torch.arange(3).repeat(20))
+    >>> data = torch.utils.data.TensorDataset(9 * torch.eye(3).repeat(20, 1), torch.arange(3).repeat(20))
     >>> run = evaluate(torch.nn.Identity(), {"a": data, "b": data}, draws=50)
     >>> run.value("accuracy"), len(run.units)
     (1.0, 2)
     """
-    holdout = holdout or {}
-    given = {**units, **holdout, **({} if shared_test is None else {SHARED: shared_test})}
-    named = len(units) + len(holdout) + (shared_test is not None)
-    if len(given) < named:
+    if not isinstance(units, Mapping) or not units:
+        raise BadData("units: expected a mapping from names to data sets, with at least one")
+    shared = {} if shared_test is None else {SHARED: shared_test}
+    given = [(str(name), data) for part in (units, holdout or {}, shared) for name, data in part.items()]
+    if len(dict(given)) < len(given):
         raise BadData(f"units, hold-outs and {SHARED!r} need names of their own")
-    found = {name: predict(model, data, name, batch_size, device) for name, data in given.items()}
-    scores = [part for part, _ in found.values()]
-    truth = np.concatenate([labels for _, labels in found.values()])
-    width = classes or scores[0].shape[1]
+    found = {name: predict(model, data, name, batch_size, device, logits=logits) for name, data in given}
+    known = {name: part for name, part in found.items() if part is not None}
+    if not known:
+        raise BadData("no unit has rows: there is nothing to evaluate")
+    widths = {scores.shape[1] for scores, _ in known.values()}
+    if len(widths) > 1:
+        raise BadData(f"the model gave another number of classes for some units: {sorted(widths)}")
     return classification.evaluate(
-        truth=truth,
-        scores=np.concatenate(scores),
-        unit=np.repeat(np.array(list(given), dtype=object), [len(part) for part in scores]),
-        classes=[str(label) for label in range(width)],
-        holdout=list(holdout),
-        shared=[] if shared_test is None else [SHARED],
+        truth=np.concatenate([labels for _, labels in known.values()]),
+        scores=np.concatenate([scores for scores, _ in known.values()]),
+        unit=np.repeat(np.array(list(known), dtype=object), [len(labels) for _, labels in known.values()]),
+        classes=[str(label) for label in range(classes or widths.pop())],
+        holdout=[str(name) for name in holdout or {} if str(name) in known],
+        shared=[name for name in shared if name in known],
+        expect=[str(name) for name in units],
         **settings,
     )
 
 
 @torch.inference_mode()
 def predict(
-    model: torch.nn.Module, data: Any, name: str, batch_size: int = 1024, device: str | torch.device = "cpu"
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Class scores and labels of one data set; the model is left in the mode it was in."""
-    training = model.training
-    model.eval()
+    model: torch.nn.Module,
+    data: Any,
+    name: str,
+    batch_size: int = 1024,
+    device: str | torch.device = "cpu",
+    *,
+    logits: bool = True,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
+    """Class scores and labels of one data set, None if it is empty; modules keep the modes they were in."""
+    modes = {module: module.training for module in model.modules()}
+    model.to(device).eval()
     try:
-        batches = [_batch(model.to(device), x.to(device), y) for x, y in _loader(data, batch_size)]
+        batches = [_batch(model, batch, device, name) for batch in _loader(data, batch_size)]
     finally:
-        model.train(training)
+        for module, training in modes.items():
+            module.training = training
     if not batches:
-        raise BadData(f"unit {name!r} has no rows")
-    scores, labels = (np.concatenate(part) for part in zip(*batches, strict=True))
-    return scores, labels
+        return None
+    outputs, labels = (torch.cat(part) for part in zip(*batches, strict=True))
+    even = bool((outputs >= 0).all()) and bool(((outputs.sum(1) - 1).abs() < 1e-3).all())
+    if logits and even and outputs.shape[1] > 1:
+        raise BadData("the model gives probabilities already: say logits=False")
+    return (torch.softmax(outputs, 1) if logits else outputs).numpy(), labels.numpy()
 
 
 def _loader(data: Any, batch_size: int) -> Iterable[Any]:
@@ -91,8 +108,16 @@ def _sized(data: Any) -> Dataset[Any]:
     return found
 
 
-def _batch(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[Any, Any]:
-    logits = model(x)
-    if logits.ndim != 2:
-        raise BadData(f"the model gave {tuple(logits.shape)}, not one logit a class: [rows, classes]")
-    return torch.softmax(logits.float(), 1).cpu().numpy(), y.long().cpu().numpy()
+def _batch(
+    model: torch.nn.Module, batch: Any, device: str | torch.device, name: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(batch, list | tuple) or len(batch) != 2:
+        raise BadData(f"unit {name!r}: expected batches of features and labels, got {type(batch).__name__}")
+    x, y = batch
+    outputs = model(x.to(device))
+    if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2:
+        shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__
+        raise BadData(f"unit {name!r}: the model gave {shape}, not one logit a class: [rows, classes]")
+    if not torch.equal(y.long().to(y.dtype), y):
+        raise BadData(f"unit {name!r}: labels are not whole numbers")
+    return outputs.float().cpu(), y.long().cpu()

@@ -16,6 +16,6 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         code: int = import_module("muster.cli.commands").run(words)
     except KeyboardInterrupt:
-        sys.stderr.write("muster: stopped; nothing was written\n")
+        sys.stderr.write("muster: stopped; nothing half-written is left\n")
         return STOPPED
     return code

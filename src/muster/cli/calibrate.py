@@ -52,7 +52,12 @@ def calibrate(
         allow_unnormalised=allow_unnormalised,
     )
     if json:
-        facts = {"temperature": found.temperature, "fitted_on": found.fitted_on, "judged_on": found.judged_on}
+        facts = {
+            "temperature": found.temperature,
+            "fitted_on": found.fitted_on,
+            "judged_on": found.judged_on,
+            "notes": found.notes,
+        }
         rows = [{**row} for row in found.estimates.rows()]
         sys.stdout.write(text.dumps(plain({**facts, "estimates": rows}), indent=2) + "\n")
     else:

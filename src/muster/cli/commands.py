@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -36,8 +37,12 @@ for command in (evaluate, calibrate, show, merge, measures, bands, demo):
 
 def run(words: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
     except CycloptsError as error:
         return _say(_usage(error), USAGE)
     except MusterError as error:
@@ -45,6 +50,9 @@ def run(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _say(f"the output cannot be written: {error.strerror}", MusterError.exit_code)
     return int(code or 0)
 
 

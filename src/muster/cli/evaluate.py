@@ -13,6 +13,7 @@ from muster.cli.output import finish
 from muster.cli.progress import rows_read
 from muster.sources import samples
 from muster.sources.config import read
+from muster.store.folder import refuse
 from muster.suites import classification
 from muster.suites.classification import Settings, Study
 from muster.suites.classification.settings import Data
@@ -56,6 +57,8 @@ def evaluate(
     asked = read(config, Study) if config else Study()
     given = {**asked.data.model_dump(), **_set(data), **({"files": list(files)} if files else {})}
     places = given.pop("files")
+    if out and save:
+        refuse(out, overwrite=overwrite)
     with rows_read(quiet=quiet) as opened:
         run = classification.evaluate(
             places or None, **given, opened=opened, **{**asked.study.model_dump(), **_set(study)}

@@ -19,12 +19,20 @@ from muster.store.folder import plain
 WIDE = 120
 
 
+class Pipe(Console):
+    """A console that says when nobody reads any more; rich would end with exit code 1, a breach."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command."""
+        raise BrokenPipeError
+
+
 def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: bool = True) -> int:
     """Write the folder, print the report, and give the exit code: 1 when something is in breach."""
     folder = run.save(out or _name(run), overwrite=overwrite) if save else None
     say(run, as_json=as_json)
     if folder:
-        Console(stderr=True).print(f"written: {folder / 'report.md'}", highlight=False, soft_wrap=True)
+        sys.stderr.write(f"written: {folder / 'report.md'}\n")
     return int(run.status is Status.BREACH)
 
 
@@ -38,8 +46,8 @@ def say(run: Run, *, as_json: bool) -> None:
 
 def print_sections(title: str, sections: Iterable[Section]) -> None:
     """Print to the terminal; a pipe gets lines wide enough for the tables."""
-    console = Console()
-    terminal.show(title, sections, console if console.is_terminal else Console(width=WIDE))
+    console = Pipe()
+    terminal.show(title, sections, console if console.is_terminal else Pipe(width=WIDE))
 
 
 def _name(run: Run) -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from muster.errors import UnknownName
+from muster.kernels.ranking import bins_of
+from muster.measures import calibration, ranking
 from muster.measures.accuracy import ACCURACY, BALANCED_ACCURACY
 from muster.measures.agreement import KAPPA, MATTHEWS
 from muster.measures.calibration import ECE, ECE_CLASS, ECE_DEBIASED, ECE_MASS, MCE, RELIABILITY
@@ -23,7 +25,7 @@ from muster.measures.ranking import (
 from muster.measures.top_k import top_k
 from muster.records import Labelled, Measure, Tallies, Tally
 
-__all__ = ["CATALOG", "count", "lookup"]
+__all__ = ["CATALOG", "count", "lookup", "width"]
 
 CATALOG: Mapping[str, Measure] = {
     measure.name: measure
@@ -60,6 +62,26 @@ CATALOG: Mapping[str, Measure] = {
         AVERAGE_PRECISION_EXACT,
     )
 }
+
+
+WIDTHS: Mapping[Callable[[Labelled], Tallies], Callable[[int], int]] = {
+    CONFUSION.count: lambda classes: classes**2,
+    AUROC.count: lambda classes: classes * ranking.WIDTH,
+    AUROC_EXACT.count: lambda classes: 2 * classes,
+    ECE.count: lambda _: 2 * calibration.BINS,
+    ECE_MASS.count: lambda _: 2 * bins_of(calibration.FINE),
+    ECE_CLASS.count: lambda classes: 2 * calibration.BINS * classes,
+}
+
+
+def width(measure: Measure, classes: int) -> int:
+    """How many sums a cell has for this measure.
+
+    >>> width(CATALOG["accuracy"], 10), width(CATALOG["auroc"], 10), width(CATALOG["brier"], 10)
+    (100, 1600, 2)
+    """
+    of: Callable[[int], int] | None = WIDTHS.get(measure.count)
+    return of(classes) if of else 2
 
 
 def lookup(names: Iterable[str]) -> list[Measure]:

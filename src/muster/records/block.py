@@ -42,7 +42,9 @@ class Block:
         return len(self.keys)
 
     def where(self, rows: Any) -> Block:
-        """The entries of a mask or of positions."""
+        """The entries of a mask or of positions; all of them cost nothing."""
+        if getattr(rows, "dtype", None) == bool and rows.all():
+            return self
         pooled = None if self.pooled is None else self.pooled[rows]
         return Block(
             self.keys.where(rows), {stat: tally[rows] for stat, tally in self.tallies.items()}, pooled

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from muster.errors import BadData
+from muster.errors import BadData, MusterError
 from muster.records import (
     Callout,
     Estimate,
@@ -34,9 +34,18 @@ def load(path: str | Path) -> Run:
     if not (folder / MANIFEST).is_file():
         raise BadData(f"{folder}: not a run: it has no {MANIFEST}")
     manifest = _json(folder / MANIFEST)
-    if manifest.get("format") != FORMAT:
-        raise BadData(f"{folder}: a run of format {manifest.get('format')}; this Muster reads {FORMAT}")
-    report = _json(folder / "report.json")
+    given = manifest.get("format") if isinstance(manifest, dict) else None
+    if given != FORMAT:
+        raise BadData(f"{folder}: a run of format {given}; this Muster reads {FORMAT}")
+    try:
+        return _run(folder, manifest, _json(folder / "report.json"))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, MusterError):
+            raise
+        raise BadData(f"{folder}: a damaged run: {type(error).__name__}: {error}") from error
+
+
+def _run(folder: Path, manifest: Mapping[str, Any], report: Mapping[str, Any]) -> Run:
     return Run(
         title=report["title"],
         asked=tomllib.loads(_text(folder / "run.toml")),

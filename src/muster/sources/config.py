@@ -23,6 +23,8 @@ def read(path: str | Path, model: type[Model]) -> Model:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise BadConfig(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadConfig(f"{file}: not UTF-8: {error.reason} at byte {error.start}") from error
     return parse(text, model, str(file))
 
 
@@ -49,9 +51,18 @@ def parse(text: str, model: type[Model], name: str = "settings") -> Model:
 def checked(raw: Any, model: type[Model], name: str = "settings", text: str = "") -> Model:
     """The settings of a mapping, checked; types are taken at their word, "3" is not a number."""
     try:
-        return model.model_validate(raw, strict=True)
+        return model.model_validate(_plain(raw), strict=True)
     except ValidationError as error:
         raise BadConfig(problems(error, model, name, text)) from error
+
+
+def _plain(raw: Any) -> Any:
+    """Numbers of NumPy as Python's; tuples as lists."""
+    if isinstance(raw, Mapping):
+        return {key: _plain(value) for key, value in raw.items()}
+    if isinstance(raw, list | tuple):
+        return [_plain(value) for value in raw]
+    return raw.tolist() if hasattr(raw, "tolist") else raw
 
 
 def problems(error: ValidationError, model: type[BaseModel], name: str = "settings", text: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import duckdb
 
-from muster.errors import BadData
+from muster.errors import BadData, interruptible
 from muster.sources import arrow
 
 Place: TypeAlias = str | Path
@@ -28,7 +28,6 @@ KINDS = {
     ".arrows": "arrow",
 }
 RUN = "manifest.json"
-INTERRUPTED = "Query interrupted"
 WHOLE_UP_TO = 64 << 20
 END = 1 << 20
 
@@ -104,16 +103,13 @@ def _hive(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> set[s
 def reading(what: str) -> Iterator[None]:
     """Turn what DuckDB says of a file into an error of ours, first line first."""
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise BadData(f"{what}: cannot be read: {' '.join(lines[:3])}") from error
-    except RuntimeError as error:
-        if str(error) == INTERRUPTED:
-            raise KeyboardInterrupt from None
-        raise
 
 
 def fingerprint(file: Path) -> str:

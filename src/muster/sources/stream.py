@@ -24,6 +24,7 @@ BLOCK = 1 << 21
 def blocks(
     scan: Scan, cuts: tuple[Cut, ...], classes: Classes, *, unnormalised: bool
 ) -> Iterator[tuple[Labelled, ...]]:
+    """The rows as each cut sees them, checked."""
     done = 0
     for raw in _stream(scan):
         scores = raw.pop("scores", None)

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from muster.errors import BadData
@@ -22,10 +23,8 @@ def new_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     On any failure, and on Ctrl-C, nothing is left behind.
     """
     target = Path(path)
-    if target.exists() and not (overwrite and (target / MANIFEST).exists()):
-        hint = "choose another name, or overwrite it" if (target / MANIFEST).exists() else "it is not a run"
-        raise BadData(f"{target} is there already; {hint}")
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    refuse(target, overwrite=overwrite)
+    partial = target.with_name(f".{target.name}.partial-{token_hex(6)}")
     try:
         partial.mkdir(parents=True)
         yield partial
@@ -37,6 +36,16 @@ def new_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse(path: str | Path, *, overwrite: bool = False) -> None:
+    """Say so if a run cannot be written here: better before the work than after it."""
+    target, is_run = Path(path), (Path(path) / MANIFEST).exists()
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if target.exists() and not (overwrite and is_run):
+        hint = "choose another name, or overwrite it" if is_run else "it is not a run"
+        raise BadData(f"{target} is there already; {hint}")
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -93,7 +102,7 @@ def _replace(partial: Path, target: Path) -> None:
     if not target.exists():
         partial.rename(target)
         return
-    old = target.with_name(f".{target.name}.old-{os.getpid()}")
+    old = target.with_name(f".{target.name}.old-{token_hex(6)}")
     target.rename(old)
     partial.rename(target)
     shutil.rmtree(old, ignore_errors=True)

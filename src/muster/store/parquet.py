@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from muster.errors import BadData
+from muster.errors import BadData, interruptible
 from muster.records import Table, unmasked
 
 
@@ -17,7 +17,7 @@ def write_table(path: Path, table: Table) -> None:
     chosen = ", ".join(f'"{name}"::{_sql_type(column)} AS "{name}"' for name, column in arriving.items())
     target = str(path).replace("'", "''")
     try:
-        with duckdb.connect() as connection:
+        with interruptible(), duckdb.connect() as connection:
             connection.register("arriving", arriving)
             connection.execute(
                 f"COPY (SELECT {chosen} FROM arriving) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"

@@ -26,20 +26,21 @@ class Roles:
     shared: Block
 
 
-def roles(block: Block, holdout: Sequence[str] = (), shared: Sequence[str] = ()) -> Roles:
+def roles(block: Block, holdout: Sequence[str | int] = (), shared: Sequence[str | int] = ()) -> Roles:
     """Units never trained on, units that hold a test set shared by all, and the members."""
     names = np.array([str(unit) for unit in block.keys["unit"].tolist()], dtype=object)
     known = set(names.tolist())
-    for name in (*holdout, *shared):
+    held, common = ([str(name) for name in part] for part in (holdout, shared))
+    for name in (*held, *common):
         if name not in known:
             raise BadConfig(f"no unit {name!r}{nearest(name, known)}, asked for as hold-out or shared")
-    both = set(holdout) & set(shared)
+    both = set(held) & set(common)
     if both:
         raise BadConfig(f"{', '.join(sorted(both))} cannot be a hold-out and shared")
-    out, common = (np.isin(names, list(part)) for part in (holdout, shared))
-    if (out | common).all():
+    out, alike = (np.isin(names, part) for part in (held, common))
+    if (out | alike).all():
         raise BadConfig("every unit is a hold-out or shared: no member is left")
-    return Roles(*(block.where(rows) for rows in (~out & ~common, out, common)))
+    return Roles(*(block.where(rows) for rows in (~out & ~alike, out, alike)))
 
 
 def kinds(of: Roles, measures: Sequence[Measure], classes: Sequence[str], level: float = 0.95) -> list[Table]:

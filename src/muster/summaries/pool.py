@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from muster.errors import BadData
-from muster.measures import count
+from muster.measures import count, width
+from muster.measures.accuracy import ACCURACY
 from muster.records import Block, Measure, Tally, grouped, merge, same, stack
 from muster.sources.predictions import Predictions
 
-LARGEST = 4 << 30
+LARGEST, FREELY = 4 << 30, 1 << 30
 
 
 def tally(
@@ -24,7 +25,7 @@ def tally(
     if not found.whole and any(not measure.adds for measure in measures):
         named = ", ".join(measure.name for measure in measures if not measure.adds)
         raise BadData(f"{named} need all rows of a unit at once, and {found.rows:,} rows are read in blocks")
-    _affordable(found, measures)
+    _refuse_unaffordable(found, measures)
     merged: list[dict[str, Tally]] = [{} for _ in found.keys]
     for block in found.blocks():
         for i, seen in enumerate(block):
@@ -60,13 +61,35 @@ def pool(block: Block, over: Sequence[str] = ("unit",)) -> Block:
     return Block(keys, tallies, np.add.reduceat(block.units[order], first))
 
 
-def _affordable(found: Predictions, measures: Sequence[Measure]) -> None:
+def cost(measures: Sequence[Measure], cells: int, classes: int) -> int:
+    """Bytes of the tallies of these measures; what is counted once costs once.
+
+    >>> from muster.measures import lookup
+    >>> cost(lookup(["accuracy", "macro_f1", "kappa"]), 1000, 10)
+    1600000
+    """
+    counts = {measure.count: width(measure, classes) for measure in measures}
+    return 16 * cells * sum(counts.values())
+
+
+def affordable(measures: Sequence[Measure], cells: int, classes: int) -> tuple[list[Measure], list[Measure]]:
+    """Those that fit into `FREELY` together, and those left out, the costliest first."""
+    kept, left = list(measures), []
+    while cost(kept, cells, classes) > FREELY:
+        dearest = max(kept, key=lambda measure: width(measure, classes))
+        if dearest.count is ACCURACY.count:
+            break
+        left += [measure for measure in kept if measure.count is dearest.count]
+        kept = [measure for measure in kept if measure.count is not dearest.count]
+    return kept, left
+
+
+def _refuse_unaffordable(found: Predictions, measures: Sequence[Measure]) -> None:
     """Refuse tallies that would not fit, before counting a row."""
     cells, classes = len(found.all_keys), len(found.classes)
-    needed = {"auroc": 160 * classes, "ece_mass": 1280, "ece_class": 30 * classes, "confusion": classes**2}
-    size = sum(16 * cells * parts for name, parts in needed.items() if any(m.name == name for m in measures))
+    size = cost(measures, cells, classes)
     if size > LARGEST:
         raise BadData(
             f"{cells:,} units and times x {classes} classes need {size / 2**30:.1f} GB of tallies "
-            f"(at most {LARGEST / 2**30:.0f}); ask for fewer measures, such as measures=['accuracy', 'ece']"
+            f"(at most {LARGEST / 2**30:.0f}); ask for fewer measures, such as accuracy alone"
         )

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from muster.errors import BadData
+from muster.errors import BadConfig
 from muster.kernels import inequality, resample
 from muster.kernels.interval import quantile
 from muster.kernels.resample import Draw
@@ -26,7 +26,8 @@ TROUBLE = {
     "max_deviation": "above", "max_shortfall": "above",
 }  # fmt: skip
 NAMES = (*inequality.SPREADS, "under", "max_deviation", "max_shortfall")
-LEVEL, TABLES, NOT_REDRAWN = 0.95, 1_000_000, "not redrawn"
+LEVEL, NOT_REDRAWN = 0.95, "not redrawn"
+TABLES, DRAWN, LEAST = 1_000_000, 30_000_000, 100
 LEVELS = ("mean", "min", "p10", "worst_tenth", "median", "max")
 
 
@@ -68,7 +69,7 @@ def population(block: Block, measure: Measure) -> Population:
     array([0.5, 1. ])
     """
     if measure.better != "higher" or measure.shape != "unit" or measure.interval is None:
-        raise BadData(
+        raise BadConfig(
             f"a population is summarised by one value a unit, with its interval, where more is better: "
             f"not by {measure.name}"
         )
@@ -133,19 +134,22 @@ def histogram(values: Floats, bins: int = 10) -> Table:
 
 
 def _redrawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:
+    many = of.values.size
+    times = min(draws, max(DRAWN // (many * of.redraw.width), LEAST))
+
     def draw(maker: Draw, times: int, *, resampled: bool = False) -> dict[str, Floats]:
-        times = max(1, min(times, TABLES * 100 // (of.rows.size * of.redraw.width)))
-        blocks = resample.populations(maker, of.rows, times, rng, units=resampled, width=of.redraw.width)
+        width = of.redraw.width
+        blocks = resample.populations(maker, of.rows, max(times, 1), rng, units=resampled, width=width)
         found = [inequality.indices(values, whole, share) for values, whole in blocks]
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
-    sampled, many = units == "sampled", of.values.size
-    seen = draw(
-        of.redraw.seen(np.sqrt(many / max(many - 1, 1)) if sampled else 1.0), draws, resampled=sampled
-    )
-    equal = draw(of.redraw.equal, draws // 2)
-    chance = draw(of.redraw.chance, draws // 5) if of.redraw.chance else {}
-    return Drawn(seen, equal, chance, f"bootstrap of {'units and items' if sampled else 'items'}")
+    sampled = units == "sampled"
+    stretch = np.sqrt(many / max(many - 1, 1)) if sampled else 1.0
+    seen = draw(of.redraw.seen(stretch), times, resampled=sampled)
+    equal = draw(of.redraw.equal, times // 2)
+    chance = draw(of.redraw.chance, times // 5) if of.redraw.chance else {}
+    what = "bootstrap of units and items" if sampled else "bootstrap of items"
+    return Drawn(seen, equal, chance, what if times == draws else f"{what}, {times} draws")
 
 
 def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: float) -> Estimate:

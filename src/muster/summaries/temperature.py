@@ -25,6 +25,7 @@ class Scaling:
     fitted_on: int
     judged_on: int
     estimates: Table
+    notes: tuple[str, ...] = ()
 
     def value(self, measure: str, when: str) -> float:
         """One number: of a measure, ``before`` or ``after``."""
@@ -47,7 +48,11 @@ def scale(
         _judged(given, truth, classes, when, level)
         for when, given in (("before", scores), ("after", cool(scores, temperature)))
     ]
-    return Scaling(temperature, len(fit[1]), len(truth), stack(tables))
+    edge = abs(abs(np.log(temperature)) - 5) < 1e-6
+    notes = (
+        ("the temperature is at the edge of what is searched: the fit has no other optimum",) if edge else ()
+    )
+    return Scaling(temperature, len(fit[1]), len(truth), stack(tables), notes)
 
 
 def _judged(scores: Scores, truth: Codes, classes: tuple[str, ...], when: str, level: float) -> Table:

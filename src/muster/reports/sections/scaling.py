@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.measures import CATALOG
-from muster.records import Grid, Section
+from muster.records import Callout, Grid, Section, Status
 from muster.records.section import Kind
 from muster.reports.words import number
 from muster.summaries.temperature import JUDGED, Scaling
@@ -25,7 +25,7 @@ def scaling_section(found: Scaling) -> Section:
     return Section(
         "Does one temperature mend it?",
         lead,
-        (),
+        tuple(Callout(Status.WATCH, f"{note[:1].upper()}{note[1:]}.") for note in found.notes),
         (Grid.of("Before and after", fields, rows),),
         ("Temperature scaling changes how sure the answers are, not which they are.",),
     )

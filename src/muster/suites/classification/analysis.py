@@ -62,7 +62,7 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
     slices = _slices_of(block, now.keys["unit"], last)
     whole, gain = pooled(now, ACCURACY, asked.level), over_chance(now, asked.level)
     spreads = _spreads(now, asked)
-    names, right, rows = _everybody(members, now)
+    names, right, rows = _everybody(members, now, asked.expect)
     units = list_units(names, right, rows, share=asked.under_share, level=asked.level)
     sizes = with_size(right, rows, level=asked.level, draws=asked.draws // 2, seed=asked.seed)
     groups = _groups(slices, classes, asked)
@@ -89,10 +89,11 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
     )
 
 
-def _everybody(members: Block, now: Block) -> tuple[Column, Floats, Floats]:
+def _everybody(members: Block, now: Block, expected: Sequence[str | int]) -> tuple[Column, Floats, Floats]:
     """Names, right answers and rows of all units; those that are silent by now have no rows."""
     right, rows = right_and_rows(now.tallies)
-    silent = np.setdiff1d(members.keys["unit"].astype(str), now.keys["unit"].astype(str)).astype(object)
+    known = [str(unit) for unit in (*members.keys["unit"].tolist(), *expected)]
+    silent = np.setdiff1d(known, now.keys["unit"].astype(str)).astype(object)
     none = np.zeros(silent.size)
     return (
         np.concatenate([now.keys["unit"], silent]),

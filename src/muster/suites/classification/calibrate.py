@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,11 @@ def calibrate(
         raise BadData(
             f"the splits have different classes: {', '.join(first.classes)} and {', '.join(second.classes)}"
         )
-    return scale(_rows(first), _rows(second), first.classes, level=level)
+    found = scale(_rows(first), _rows(second), first.classes, level=level)
+    notes = [note for note in dict.fromkeys((first.note, second.note)) if note]
+    if first.fingerprint() == second.fingerprint():
+        notes.append("the temperature is judged on the rows it was fitted on")
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _rows(found: Predictions) -> tuple[Scores, Codes]:

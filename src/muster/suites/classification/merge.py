@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from muster.errors import BadConfig, BadData
 from muster.measures import lookup
-from muster.records import Table, same, spell, stack, unspell
+from muster.records import Block, Measure, Table, same, spell, stack, unspell
 from muster.reports.reading import load
 from muster.reports.run import Run
 from muster.sources.config import checked
@@ -37,46 +36,66 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
         raise BadConfig("there are no runs to merge")
     first = opened[0].manifest
     for run in opened[1:]:
-        differing = [name for name in MUST_AGREE if run.manifest[name] != first[name]]
-        if differing:
-            raise BadData(
-                f"{run.title} cannot be merged with {opened[0].title}: other {', '.join(differing)}"
-            )
+        _refuse_others(opened[0], run, [*MUST_AGREE, *([] if "model" in settings else ["model"])])
     inherited = {**opened[0].asked["study"], **{role: _joined(opened, role) for role in ROLES}}
     asked = checked({**inherited, **settings}, Settings)
-    block = unspell(stack([_spelled(run) for run in opened]), first["parts"])
-    block = replace(block, keys=block.keys.with_columns(model=same(asked.model, len(block))))
-    marks = {
-        f"run {i}, {name}": mark
-        for i, run in enumerate(opened)
-        for name, mark in run.manifest["data"].items()
-    }
-    notes = [note for run in opened for note in run.manifest["notes"]]
-    if len(set(marks.values())) < len(marks):
-        notes.append("some of the data was counted in more than one of the runs")
+    measures = lookup(first["measures"])
     counted = Counted(
-        block=block,
+        block=_pooled(opened, measures, asked.model),
         classes=tuple(first["classes"]),
-        measures=lookup(first["measures"]),
+        measures=measures,
         rows=sum(run.manifest["rows"] for run in opened),
-        fingerprint=marks,
-        notes=notes,
+        fingerprint=_marks(opened),
+        notes=_notes(opened),
     )
     return conclude(counted, asked, {"merged": [run.title for run in opened]})
 
 
+def _refuse_others(one: Run, other: Run, alike: Sequence[str]) -> None:
+    facts = [{**run.manifest, "model": run.asked["study"]["model"]} for run in (one, other)]
+    differing = [name for name in alike if facts[0][name] != facts[1][name]]
+    if differing:
+        hint = " (name all classes when evaluating: classes=, or --class)" if "classes" in differing else ""
+        raise BadData(f"{other.title} cannot be merged with {one.title}: other {', '.join(differing)}{hint}")
+
+
+def _pooled(runs: Sequence[Run], measures: Sequence[Measure], model: str) -> Block:
+    """The sums of all; units and times are text where runs differ in what they are."""
+    tables = [_under(spell(run.tallies), model) for run in runs]
+    for name in ("unit", "time"):
+        if len({table[name].dtype.kind for table in tables}) > 1:
+            tables = [table.with_columns(**{name: table[name].astype(str)}) for table in tables]
+    block = unspell(stack(tables), runs[0].manifest["parts"])
+    if len(block) < sum(len(run.tallies) for run in runs) and not all(measure.adds for measure in measures):
+        named = ", ".join(measure.name for measure in measures if not measure.adds)
+        raise BadData(f"a unit and time is in more than one run, and {named} cannot be pooled from parts")
+    return block
+
+
+def _marks(runs: Sequence[Run]) -> dict[str, str]:
+    return {
+        f"run {i}, {name}": mark for i, run in enumerate(runs) for name, mark in run.manifest["data"].items()
+    }
+
+
+def _notes(runs: Sequence[Run]) -> list[str]:
+    notes = list(dict.fromkeys(note for run in runs for note in run.manifest["notes"]))
+    marks = list(_marks(runs).values())
+    twice = "some of the data was counted in more than one of the runs"
+    return [*notes, twice] if len(set(marks)) < len(marks) else notes
+
+
 def _joined(runs: Sequence[Run], role: str) -> list[str]:
     """The units that have a role in the runs; none may be without it in another."""
-    named = list(dict.fromkeys(unit for run in runs for unit in run.asked["study"][role]))
-    for run in runs:
+    own = [[str(unit) for unit in run.asked["study"][role]] for run in runs]
+    named = list(dict.fromkeys(unit for units in own for unit in units))
+    for run, units in zip(runs, own, strict=True):
         there = {str(unit) for unit in run.tallies.keys["unit"].tolist()}
         for unit in named:
-            if unit in there and unit not in run.asked["study"][role]:
+            if unit in there and unit not in units:
                 raise BadData(f"unit {unit!r} is {role} in one run and not in {run.title}")
     return named
 
 
-def _spelled(run: Run) -> Table:
-    """Units and times as text where runs differ in what they are."""
-    table = spell(run.tallies)
-    return table.with_columns(unit=table["unit"].astype(str).astype(object))
+def _under(table: Table, model: str) -> Table:
+    return table.with_columns(model=same(model, len(table)))

@@ -49,12 +49,17 @@ class Settings(BaseModel):
     spread_of: list[str] = Field(
         default=["accuracy"], description="Measure whose spread over units is summarised; repeatable."
     )
-    holdout: list[str] = Field(
+    holdout: list[str | int] = Field(
         default=[], description="Unit that the model was never trained on; repeatable."
     )
-    shared: list[str] = Field(default=[], description="Unit that is a test set shared by all; repeatable.")
+    shared: list[str | int] = Field(
+        default=[], description="Unit that is a test set shared by all; repeatable."
+    )
     positive: str | int | None = Field(
         default=None, description="The class that is good to get; of two classes the second."
+    )
+    expect: list[str | int] = Field(
+        default=[], description="Unit that should be there: without rows it is unknown; repeatable."
     )
     under_share: float = Field(
         default=0.8, gt=0, le=1, description="A unit is under-served below this share of the mean over units."
@@ -79,11 +84,10 @@ class Study(BaseModel):
     study: Settings = Settings()
 
 
-def chosen(names: list[str], has: frozenset[str], classes: int) -> list[str]:
-    """The measures asked for, or all that the data allows."""
-    if names:
-        return list(dict.fromkeys(["accuracy", *names]))
-    return [measure.name for measure in CATALOG.values() if _fits(measure, has, classes)]
+def chosen(asked: Settings, has: frozenset[str], classes: int) -> list[str]:
+    """The measures asked for, or all that the data allows; and those whose spread is asked for."""
+    found = asked.measures or [m.name for m in CATALOG.values() if _fits(m, has, classes)]
+    return list(dict.fromkeys(["accuracy", *found, *asked.spread_of]))
 
 
 def _fits(measure: Measure, has: frozenset[str], classes: int) -> bool:

@@ -20,7 +20,7 @@ from muster.store.manifest import manifest
 from muster.suites.classification.analysis import analyse
 from muster.suites.classification.sections import sections_of
 from muster.suites.classification.settings import Settings, chosen
-from muster.summaries.pool import tally
+from muster.summaries.pool import affordable, tally
 
 Tick = Callable[[int], None]
 
@@ -124,12 +124,16 @@ def study(
 ) -> Run:
     """Count the predictions, and conclude."""
     diary = diary or Diary()
-    measures = lookup(chosen(asked.measures, found.has, len(found.classes)))
+    measures, notes = lookup(chosen(asked, found.has, len(found.classes))), [found.note]
     _refuse_missing(measures, found.has)
+    if not asked.measures:
+        cells = len(found.all_keys)
+        measures, left = affordable(measures, cells, len(found.classes))
+        notes += [_left_out(left, cells)] if left else []
     with diary.stage("count"):
         block = tally(found, measures, tick)
     with diary.stage("check"):
-        notes = [note for note in (found.note, found.duplicates()) if note]
+        notes = [note for note in (*notes, found.duplicates()) if note]
         fingerprint = found.fingerprint()
     counted = Counted(
         block=block,
@@ -167,6 +171,13 @@ def conclude(counted: Counted, asked: Settings, given: Mapping[str, Any], diary:
         verdicts=seen.verdicts,
         sections=sections_of(seen, asked, counted.notes, counted.rows),
         events=diary.events,
+    )
+
+
+def _left_out(measures: Sequence[Measure], cells: int) -> str:
+    named = ", ".join(measure.name for measure in measures)
+    return (
+        f"{named} were left out, as {cells:,} units and times need much memory for them; ask for them by name"
     )
 
 
