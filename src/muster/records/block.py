@@ -43,7 +43,7 @@ class Block:
 
     def where(self, rows: Any) -> Block:
         """The entries of a mask or of positions; all of them cost nothing."""
-        if getattr(rows, "dtype", None) == bool and rows.all():
+        if isinstance(rows, np.ndarray) and rows.dtype.kind == "b" and rows.all():
             return self
         pooled = None if self.pooled is None else self.pooled[rows]
         return Block(
