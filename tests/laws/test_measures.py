@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -123,3 +125,23 @@ def test_chance_and_noise_are_within_bounds(measure: Measure, seed: int) -> None
             value = told(tallies)
             known = ~np.isnan(value)
             assert ((value[known] >= low) & (value[known] <= high)).all()
+
+
+TOLD = [m for m in CATALOG.values() if m.chance and m.name != "matthews"]
+
+
+@pytest.mark.parametrize("measure", TOLD, ids=lambda m: m.name)
+@given(seed=seeds)
+def test_chance_is_what_a_model_that_knows_nothing_scores(measure: Measure, seed: int) -> None:
+    """It gives each row how often the classes occur. Matthews is left out: there it is undefined."""
+    rng = np.random.default_rng(seed)
+    seen = labelled(rng, cells=1, rows=int(rng.integers(1, 60)))
+    rows = np.bincount(seen.truth, minlength=seen.classes)
+    often = np.repeat((rows / rows.sum())[:, None], len(seen), 1)
+    most = np.full(len(seen), rows.argmax())
+    ignorant = replace(seen, scores=often, guess=most, confidence=often.max(0))
+    tallies = count(ignorant, [measure, CATALOG["confusion"]])
+    value = measure.finish(tallies)
+    told = np.broadcast_to(measure.chance(tallies).T, value.T.shape).T
+
+    _same(told[~np.isnan(value)], value[~np.isnan(value)])

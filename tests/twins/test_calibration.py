@@ -112,6 +112,14 @@ def test_the_debiased_form_is_nearer_to_the_truth_than_the_plain_one(
     assert abs(debiased - gap) < 0.5 * abs(plain - gap)
 
 
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("rows", [20, 200, 2000])
+def test_the_interval_of_ece_holds_the_truth(gap: float, rows: int, rng: np.random.Generator) -> None:
+    low, high = CATALOG["ece"].interval(_population(rng, rows, gap), 0.95)
+
+    assert ((low <= gap) & (gap <= high)).mean() > 0.93
+
+
 @pytest.mark.parametrize("sharpness", [0.4, 1.0, 2.5])
 def test_temperature_is_the_one_a_minimiser_finds(sharpness: float, rng: np.random.Generator) -> None:
     given = rows_of(rng, rows=3000, sharpness=sharpness)

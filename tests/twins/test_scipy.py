@@ -146,3 +146,24 @@ def test_wilson_holds_the_truth_as_often_as_it_says(rng: np.random.Generator) ->
     low, high = interval.wilson(rng.binomial(rows, share).astype(float), np.full(share.size, float(rows)))
 
     assert ((low <= share) & (share <= high)).mean() == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("rows", [(10, 40), (100, 1000)])
+def test_the_interval_of_average_precision_holds_the_truth(
+    apart: float, rows: tuple[int, int], rng: np.random.Generator
+) -> None:
+    """Two classes whose scores are normal, `apart` from one another; the truth is that of a large sample."""
+
+    def drawn(units: int, times: int = 1) -> tuple[np.ndarray, Labelled]:
+        truth = np.tile(np.repeat([1, 0], np.array(rows) * times), units)
+        cell = np.repeat(np.arange(units), sum(rows) * times)
+        score = 1 / (1 + np.exp(-rng.normal(apart * truth, 1)))
+        scores = np.stack([1 - score, score])
+        return cell, Labelled(cell, units, truth, scores.argmax(0), 2, scores)
+
+    found = CATALOG["average_precision_class"]
+    truth = found.finish(found.count(drawn(1, 300)[1]))[0, 1]
+    low, high = (end[:, 1] for end in found.interval(found.count(drawn(400)[1]), 0.95))
+
+    assert ((low <= truth) & (truth <= high)).mean() > 0.92

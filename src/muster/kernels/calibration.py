@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp, ndtr, softmax, xlog1py, xlogy
+from scipy.special import gammaln, logsumexp, ndtr, ndtri, softmax, xlog1py, xlogy
 
 from muster.kernels.codes import tabulate
 from muster.kernels.confusion import ratio
@@ -86,6 +86,24 @@ def ece_debiased(rows: Floats, right: Floats, confidence: Floats) -> Floats:
         steps = np.where(spread > 0, gap / spread, np.inf)
     folded = spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * steps**2) + gap * (1 - 2 * ndtr(-steps))
     return ratio(np.nan_to_num((2 * gap - folded) * rows).sum(-1), rows.sum(-1))
+
+
+def ece_interval(rows: Floats, right: Floats, confidence: Floats, *, level: float) -> tuple[Floats, Floats]:
+    """Where the true ECE lies: from the value less noise and error, to the debiased value and error.
+
+    What noise adds lies between what `ece_debiased` takes away and what a calibrated
+    model would show, so the ends lean outward: more than `level` of such intervals hold the truth.
+
+    >>> found = ece_interval(np.array([100.0]), np.array([50.0]), np.array([80.0]), level=0.95)
+    >>> [end.round(3).item() for end in found]
+    [0.17, 0.398]
+    """
+    hit = ratio(right + 0.5, rows + 1)
+    error = ratio(np.sqrt((rows * hit * (1 - hit)).sum(-1)), rows.sum(-1))
+    reach, value = float(ndtri(0.5 + level / 2)) * error, ece(rows, right, confidence)
+    low = value - ece_if_calibrated(rows, right, confidence) - reach
+    high = np.maximum(value, ece_debiased(rows, right, confidence) + reach)
+    return np.maximum(low, 0), np.minimum(high, 1)
 
 
 def equal_mass(sums: tuple[Floats, ...], bins: int) -> tuple[Floats, ...]:

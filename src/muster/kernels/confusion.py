@@ -93,9 +93,26 @@ def kappa(counts: Floats) -> Floats:
     return ratio(accuracy(counts) - by_chance, 1 - by_chance)
 
 
-def majority(counts: Floats) -> Floats:
-    """Accuracy of always naming the most frequent class."""
-    return ratio(counts.sum(-1).max(-1), counts.sum((-1, -2)))
+def shares(counts: Floats) -> Floats:
+    """Per class: how often it occurs, of all rows."""
+    rows = counts.sum(-1)
+    return ratio(rows, rows.sum(-1, keepdims=True))
+
+
+def majority(counts: Floats, k: int = 1) -> Floats:
+    """Accuracy of always naming the most frequent class, or the `k` most frequent.
+
+    >>> majority(np.array([[[2.0, 1.0], [1.0, 0.0]]])).tolist()
+    [0.75]
+    """
+    rows = np.sort(counts.sum(-1), -1)
+    return ratio(rows[..., -k:].sum(-1), rows.sum(-1))
+
+
+def evenly(counts: Floats) -> Floats:
+    """One over the number of classes that occur."""
+    classes = (counts.sum(-1) > 0).sum(-1).astype(float)
+    return ratio(np.ones_like(classes), classes)
 
 
 def _hits(counts: Floats) -> NDArray[np.float64]:

@@ -127,6 +127,19 @@ def average_precision(negatives: Floats, positives: Floats) -> Floats:
     return ratio((positives * np.nan_to_num(ratio(tp, tp + fp))).sum(-1), positives.sum(-1))
 
 
+def average_precision_error(negatives: Floats, positives: Floats) -> Floats:
+    """Standard error as if each positive were a draw of its own (Boyd, Eng and Page 2013).
+
+    Two positives more, one met at once and one never, so that few do not look certain.
+
+    >>> average_precision_error(np.array([4.0, 0.0]), np.array([0.0, 6.0])).round(4).item()
+    0.135
+    """
+    found = positives.sum(-1)
+    value = ratio(average_precision(negatives, positives) * found + 1, found + 2)
+    return np.sqrt(ratio(value * (1 - value), found))
+
+
 def average_precision_bound(negatives: Floats, positives: Floats) -> Floats:
     """How far the binned value can be from the exact one, whatever the order inside a bin.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from muster.kernels import confusion, slopes
-from muster.kernels.confusion import ratio
 from muster.kernels.interval import wilson
 from muster.kernels.types import Floats
 from muster.measures.confusion import count, counts_of, reads, spans
@@ -44,7 +43,7 @@ BALANCED_ACCURACY = Measure(
     finish=reads(lambda counts: confusion.mean_defined(confusion.recall(counts))),
     better="higher",
     bounds=(0.0, 1.0),
-    chance=reads(lambda counts: ratio(np.asarray(1.0), (counts.sum(-1) > 0).sum(-1).astype(float))),
+    chance=reads(confusion.evenly),
     interval=spans(
         lambda counts: confusion.mean_defined(confusion.recall(counts)), slopes.balanced_accuracy_error
     ),

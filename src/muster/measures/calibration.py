@@ -9,10 +9,11 @@ import numpy as np
 from muster.kernels import calibration, ranking
 from muster.kernels.confusion import mean_defined
 from muster.kernels.types import Floats
-from muster.records import Finish, Labelled, Measure, Tallies, Tally
+from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
 
 BINS = 15
 FINE = 4
+LESS_NOISE = "normal, less noise"
 Sums = tuple[Floats, ...]
 
 
@@ -62,20 +63,44 @@ def count_classes(seen: Labelled) -> Tallies:
     return _pack("classwise", tuple(np.concatenate([one[i] for one in found], -1) for i in range(3)))
 
 
+def _wide(tallies: Tallies) -> Sums:
+    return sums_of(tallies, "width")
+
+
+def _heavy(tallies: Tallies) -> Sums:
+    return calibration.equal_mass(sums_of(tallies, "fine"), BINS)
+
+
 def _width(kernel: Callable[..., Floats]) -> Finish:
-    return lambda tallies: kernel(*sums_of(tallies, "width"))
+    return lambda tallies: kernel(*_wide(tallies))
 
 
 def _mass(kernel: Callable[..., Floats]) -> Finish:
-    return lambda tallies: kernel(*calibration.equal_mass(sums_of(tallies, "fine"), BINS))
+    return lambda tallies: kernel(*_heavy(tallies))
+
+
+def _spans(of: Callable[[Tallies], Sums]) -> Callable[[Tallies, float], Bounds]:
+    return lambda tallies, level: calibration.ece_interval(*of(tallies), level=level)
+
+
+def _down_to_debiased(tallies: Tallies, level: float) -> Bounds:
+    """The same interval; the debiased value may lie below 0."""
+    low, high = calibration.ece_interval(*_wide(tallies), level=level)
+    return np.minimum(low, calibration.ece_debiased(*_wide(tallies))), high
+
+
+def _mean_of_spans(tallies: Tallies, level: float) -> Bounds:
+    """The mean of the intervals of the classes: as wide as if all erred together."""
+    low, high = calibration.ece_interval(*_split(tallies), level=level)
+    return mean_defined(low), mean_defined(high)
+
+
+def _split(tallies: Tallies) -> Sums:
+    return tuple(part.reshape(*part.shape[:-1], -1, BINS) for part in sums_of(tallies, "classwise"))
 
 
 def _by_class(kernel: Callable[..., Floats]) -> Finish:
-    def finish(tallies: Tallies) -> Floats:
-        split = [part.reshape(*part.shape[:-1], -1, BINS) for part in sums_of(tallies, "classwise")]
-        return mean_defined(kernel(*split))
-
-    return finish
+    return lambda tallies: mean_defined(kernel(*_split(tallies)))
 
 
 ECE = Measure(
@@ -89,6 +114,8 @@ ECE = Measure(
     bounds=(0.0, 1.0),
     needs="confidence",
     expected=_width(calibration.ece_if_calibrated),
+    interval=_spans(_wide),
+    method=LESS_NOISE,
 )
 ECE_DEBIASED = Measure(
     name="ece_debiased",
@@ -100,6 +127,8 @@ ECE_DEBIASED = Measure(
     better="lower",
     bounds=(-1.0, 1.0),
     needs="confidence",
+    interval=_down_to_debiased,
+    method=LESS_NOISE,
 )
 ECE_MASS = Measure(
     name="ece_mass",
@@ -112,6 +141,8 @@ ECE_MASS = Measure(
     bounds=(0.0, 1.0),
     needs="confidence",
     expected=_mass(calibration.ece_if_calibrated),
+    interval=_spans(_heavy),
+    method=LESS_NOISE,
 )
 ECE_CLASS = Measure(
     name="ece_class",
@@ -123,6 +154,8 @@ ECE_CLASS = Measure(
     bounds=(0.0, 1.0),
     needs="scores",
     expected=_by_class(calibration.ece_if_calibrated),
+    interval=_mean_of_spans,
+    method=LESS_NOISE,
 )
 MCE = Measure(
     name="mce",

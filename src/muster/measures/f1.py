@@ -6,20 +6,35 @@ import numpy as np
 
 from muster.kernels import confusion, slopes
 from muster.kernels.interval import wilson
+from muster.kernels.types import Floats
 from muster.measures.accuracy import interval as accuracy_interval
 from muster.measures.confusion import count, counts_of, reads, spans
 from muster.records import Measure
 
+
+def of_majority(counts: Floats) -> Floats:
+    """F1 of the most frequent class where it is always the answer."""
+    share = confusion.majority(counts)
+    return 2 * share / (1 + share)
+
+
+def macro_of_majority(counts: Floats) -> Floats:
+    """The mean over the classes that occur, where the most frequent is always the answer."""
+    return of_majority(counts) * confusion.evenly(counts)
+
+
 PRECISION = Measure(
     name="precision",
     title="Precision by class",
-    definition="Of the rows answered with the class, the share that is of it.",
+    definition="Of the rows answered with the class, the share that is of it. "
+    "Chance: how often the class occurs.",
     count=count,
     finish=reads(confusion.precision),
     better="higher",
     bounds=(0.0, 1.0),
     shape="class",
     undefined="the class is never the answer",
+    chance=reads(confusion.shares),
     interval=lambda tallies, level: wilson(
         np.diagonal(counts_of(tallies), axis1=-2, axis2=-1), counts_of(tallies).sum(-2), level
     ),
@@ -59,11 +74,13 @@ F1 = Measure(
 MACRO_F1 = Measure(
     name="macro_f1",
     title="Macro F1",
-    definition="Mean F1 over the classes that occur or are the answer; others are left out, not taken as 0.",
+    definition="Mean F1 over the classes that occur or are the answer; others are left out, not taken as 0. "
+    "Chance: always naming the most frequent class.",
     count=count,
     finish=reads(lambda counts: confusion.mean_defined(confusion.f1(counts))),
     better="higher",
     bounds=(0.0, 1.0),
+    chance=reads(macro_of_majority),
     interval=spans(lambda counts: confusion.mean_defined(confusion.f1(counts)), slopes.macro_f1_error),
     method="delta",
 )
@@ -84,11 +101,13 @@ MICRO_F1 = Measure(
 WEIGHTED_F1 = Measure(
     name="weighted_f1",
     title="Weighted F1",
-    definition="F1 of the classes, weighed by how often each occurs.",
+    definition="F1 of the classes, weighed by how often each occurs. "
+    "Chance: always naming the most frequent class.",
     count=count,
     finish=reads(confusion.weighted_f1),
     better="higher",
     bounds=(0.0, 1.0),
+    chance=reads(lambda counts: confusion.majority(counts) * of_majority(counts)),
     interval=spans(confusion.weighted_f1, slopes.weighted_f1_error),
     method="delta",
 )

@@ -8,10 +8,10 @@ import numpy as np
 
 from muster.kernels import proper
 from muster.kernels.codes import tabulate
-from muster.kernels.confusion import ratio
+from muster.kernels.confusion import shares
 from muster.kernels.interval import student
 from muster.kernels.types import Codes, Floats, Scores
-from muster.measures.confusion import counts_of
+from muster.measures.confusion import reads
 from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
 
 
@@ -48,13 +48,8 @@ def _of_scores(stat: str, rule: Callable[[Scores, Codes], Floats]) -> Callable[[
     return count
 
 
-def _shares(tallies: Tallies) -> Floats:
-    rows = counts_of(tallies).sum(-1)
-    return ratio(rows, rows.sum(-1, keepdims=True))
-
-
-def _entropy(tallies: Tallies) -> Floats:
-    share = _shares(tallies)
+def _entropy(counts: Floats) -> Floats:
+    share = shares(counts)
     return np.asarray((share * np.log(1 / np.where(share > 0, share, 1))).sum(-1))
 
 
@@ -67,7 +62,7 @@ LOG_LOSS = Measure(
     better="lower",
     bounds=(0.0, float("inf")),
     needs="scores",
-    chance=_entropy,
+    chance=reads(_entropy),
     interval=mean_interval("log_loss", (0.0, float("inf"))),
     method="Student",
 )
@@ -81,7 +76,7 @@ BRIER = Measure(
     better="lower",
     bounds=(0.0, 2.0),
     needs="scores",
-    chance=lambda tallies: np.asarray(1 - (_shares(tallies) ** 2).sum(-1)),
+    chance=reads(lambda counts: np.asarray(1 - (shares(counts) ** 2).sum(-1))),
     interval=mean_interval("brier", (0.0, 2.0)),
     method="Student",
 )

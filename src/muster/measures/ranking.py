@@ -11,15 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from muster.kernels import ranking
+from muster.kernels import confusion, ranking
 from muster.kernels.confusion import mean_defined
 from muster.kernels.interval import normal
 from muster.kernels.types import Floats
+from muster.measures.confusion import reads
 from muster.records import Bounds, Finish, Labelled, Measure, Tallies, Tally
 
 BITS = 2
 WIDTH = ranking.bins_of(BITS)
 Kernel = Callable[[Floats, Floats], Floats]
+Span = Callable[[Tallies, float], Bounds]
 
 
 def count(seen: Labelled) -> Tallies:
@@ -61,31 +63,32 @@ def _exact(stat: str) -> Finish:
     return lambda tallies: mean_defined(tallies[stat].mean())
 
 
-def _half(tallies: Tallies) -> Floats:
-    return np.full(tallies["score_bins"].total.shape[:-1], 0.5)
+def _half(counts: Floats) -> Floats:
+    return np.full(counts.shape[:-2], 0.5)
 
 
-def _prevalence(tallies: Tallies) -> Floats:
-    negatives, positives = (part.sum(-1) for part in _split(tallies))
-    held = positives > 0
-    return mean_defined(np.where(held, positives / np.maximum(negatives + positives, 1), np.nan))
+def _spans(value: Kernel, error: Kernel) -> Span:
+    def interval(tallies: Tallies, level: float) -> Bounds:
+        parts = _split(tallies)
+        return normal(value(*parts), error(*parts), level, (0.0, 1.0))
+
+    return interval
 
 
-def _interval(tallies: Tallies, level: float) -> Bounds:
+def _macro_spans(value: Kernel, error: Kernel) -> Span:
     """The errors of the classes are combined as if correlated by one over the other classes' number.
 
     With two classes the areas are one and the same; with many they are nearly independent.
     """
-    parts = _split(tallies)
-    errors = ranking.auroc_error(*parts)
-    classes = np.maximum((~np.isnan(errors)).sum(-1), 2)
-    error = np.sqrt(mean_defined(errors**2) * 2 / classes)
-    return normal(mean_defined(ranking.auroc(*parts)), error, level, (0.0, 1.0))
 
+    def interval(tallies: Tallies, level: float) -> Bounds:
+        parts = _split(tallies)
+        errors = error(*parts)
+        classes = np.maximum((~np.isnan(errors)).sum(-1), 2)
+        whole = np.sqrt(mean_defined(errors**2) * 2 / classes)
+        return normal(mean_defined(value(*parts)), whole, level, (0.0, 1.0))
 
-def _class_interval(tallies: Tallies, level: float) -> Bounds:
-    parts = _split(tallies)
-    return normal(ranking.auroc(*parts), ranking.auroc_error(*parts), level, (0.0, 1.0))
+    return interval
 
 
 ONE_SIDED = "no class has both rows of it and rows of others"
@@ -101,8 +104,8 @@ AUROC = Measure(
     bounds=(0.0, 1.0),
     needs="scores",
     undefined=ONE_SIDED,
-    chance=_half,
-    interval=_interval,
+    chance=reads(_half),
+    interval=_macro_spans(ranking.auroc, ranking.auroc_error),
     method="DeLong",
     bound=_macro(ranking.auroc_bound),
 )
@@ -117,7 +120,8 @@ AUROC_CLASS = Measure(
     needs="scores",
     shape="class",
     undefined="the class, or every other class, does not occur",
-    interval=_class_interval,
+    chance=reads(_half),
+    interval=_spans(ranking.auroc, ranking.auroc_error),
     method="DeLong",
     bound=_by_class(ranking.auroc_bound),
 )
@@ -125,19 +129,22 @@ AVERAGE_PRECISION = Measure(
     name="average_precision",
     title="Average precision",
     definition="Mean precision at the rows of a class, ranked by its score; mean over classes that occur, "
-    f"from {WIDTH} fixed bins. Chance: how often the class occurs.",
+    f"from {WIDTH} fixed bins. Chance: one over the number of classes that occur.",
     count=count,
     finish=_macro(ranking.average_precision),
     better="higher",
     bounds=(0.0, 1.0),
     needs="scores",
-    chance=_prevalence,
+    chance=reads(confusion.evenly),
+    interval=_macro_spans(ranking.average_precision, ranking.average_precision_error),
+    method="Boyd",
     bound=_macro(ranking.average_precision_bound),
 )
 AVERAGE_PRECISION_CLASS = Measure(
     name="average_precision_class",
     title="Average precision by class",
-    definition=f"Average precision of each class against the rest, from {WIDTH} fixed bins.",
+    definition=f"Average precision of each class against the rest, from {WIDTH} fixed bins. "
+    "Chance: how often the class occurs.",
     count=count,
     finish=_by_class(ranking.average_precision),
     better="higher",
@@ -145,6 +152,9 @@ AVERAGE_PRECISION_CLASS = Measure(
     needs="scores",
     shape="class",
     undefined="the class does not occur",
+    chance=reads(confusion.shares),
+    interval=_spans(ranking.average_precision, ranking.average_precision_error),
+    method="Boyd",
     bound=_by_class(ranking.average_precision_bound),
 )
 AUROC_EXACT = Measure(
@@ -157,6 +167,7 @@ AUROC_EXACT = Measure(
     bounds=(0.0, 1.0),
     needs="scores",
     undefined=ONE_SIDED,
+    chance=reads(_half),
     adds=False,
 )
 AVERAGE_PRECISION_EXACT = Measure(

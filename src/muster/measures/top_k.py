@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from muster.kernels.answers import of
+from muster.kernels.confusion import majority
 from muster.kernels.interval import wilson
+from muster.measures.confusion import reads
 from muster.records import Labelled, Measure, Tallies, Tally
 
 
@@ -31,12 +33,14 @@ def top_k(k: int) -> Measure:
     return Measure(
         name=stat,
         title=f"Top-{k} accuracy",
-        definition=f"Share of rows whose class is among the {k} highest scores; ties: first class first.",
+        definition=f"Share of rows whose class is among the {k} highest scores; ties: first class first. "
+        f"Chance: always naming the {k} most frequent classes.",
         count=count,
         finish=lambda tallies: tallies[stat].mean()[..., 0],
         better="higher",
         bounds=(0.0, 1.0),
         needs="scores",
+        chance=reads(lambda counts: majority(counts, k)),
         interval=lambda tallies, level: wilson(
             tallies[stat].total[..., 0], tallies[stat].weight[..., 0], level
         ),
