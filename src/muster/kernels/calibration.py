@@ -21,15 +21,14 @@ def equal_width(confidence: Scores, bins: int) -> NDArray[np.int16]:
     >>> equal_width(np.array([0.0, 0.2, 0.21, 1.0]), 5).tolist()
     [0, 0, 1, 4]
     """
-    edges, found = np.linspace(0, 1, bins + 1), np.empty(confidence.size, np.int16)
+    edges, found = np.linspace(0, 1, bins + 1)[1:-1], np.empty(confidence.size, np.int16)
+    low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
     for start in range(0, confidence.size, _PIECE):
         piece = confidence[start : start + _PIECE]
-        up = np.ceil(np.multiply(piece, bins, dtype=float)).astype(np.int16)
-        up -= 1
-        np.clip(up, 0, bins - 1, out=up)
-        up += (piece > edges[up + 1]) & (up < bins - 1)
-        up -= (piece <= edges[up]) & (up > 0)
-        found[start : start + _PIECE] = up
+        bin_ = np.minimum((piece * piece.dtype.type(bins)).astype(np.intp), bins - 1)
+        bin_ += piece > high.take(bin_)
+        bin_ -= piece <= low.take(bin_)
+        found[start : start + _PIECE] = bin_
     return found
 
 

@@ -17,8 +17,10 @@ def log_loss(scores: Scores, truth: Codes) -> Floats:
     >>> log_loss(np.array([[0.5, 0.0], [0.5, 1.0]]), np.array([0, 1])).round(4).tolist()
     [0.6931, 0.0]
     """
-    picked = np.maximum(of(scores, truth), np.finfo(scores.dtype).eps)
-    return np.asarray(0.0 - np.log(picked.astype(float)))
+    picked = of(scores, truth)
+    np.maximum(picked, np.finfo(scores.dtype).eps, out=picked)
+    found = np.log(picked, dtype=float)
+    return np.subtract(0.0, found, out=found)
 
 
 def brier(scores: Scores, truth: Codes) -> Floats:

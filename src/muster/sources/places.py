@@ -61,7 +61,8 @@ def relation(
     names = ", ".join(quoted_text(re.sub(r"([\[*?])", r"[\1]", str(file))) for file in files)
     if kind == "parquet":
         hive = str(bool(_hive(connection, files))).lower()
-        how = f"union_by_name = true, hive_partitioning = {hive}, hive_types_autocast = false"
+        union = str(not _alike(connection, names)).lower()
+        how = f"union_by_name = {union}, hive_partitioning = {hive}, hive_types_autocast = false"
         return f"SELECT * FROM read_parquet([{names}], {how})"
     asked = ", ".join(f"{quoted_text(name)}: {quoted_text(type_)}" for name, type_ in (types or {}).items())
     given = f", types = {{{asked}}}" if asked else ""
@@ -97,6 +98,14 @@ def _hive(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> set[s
     plain = f"SELECT * FROM parquet_schema({quoted_text(str(files[0]))})"
     own = {str(row[1]) for row in connection.execute(plain).fetchall()}
     return set() if keys & own else keys
+
+
+def _alike(connection: duckdb.DuckDBPyConnection, names: str) -> bool:
+    """Have all Parquet files the same columns? Then DuckDB may use what they say of their values."""
+    columns = "SELECT list((name, duckdb_type) ORDER BY column_id) AS columns"
+    grouped = f"{columns} FROM parquet_schema([{names}]) GROUP BY file_name"
+    found = connection.execute(f"SELECT count(DISTINCT columns) FROM ({grouped})").fetchone()
+    return bool(found and found[0] == 1)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,13 @@ def open_scan(files: Sequence[Path], columns: Columns, what: str) -> tuple[Scan,
     numbers = [*found.scores, *([found.confidence] if found.confidence else [])]
     sql = relation(connection, files, {**dict.fromkeys(numbers, "DOUBLE"), **read})
     same_types(connection, files, found.named())
-    rows = _count(connection, what, sql, labels)
-    scan = Scan(connection, what, sql, found, classes, rows, _types(connection, sql))
+    scan = Scan(connection, what, sql, found, classes, 0, _types(connection, sql))
     answers = {part: name for part, name in labels.items() if part in ANSWERS}
     keys = {part: name for part, name in labels.items() if part not in ANSWERS}
-    cells = _learn(scan, keys, loose)
-    _learn(scan, answers, loose)
+    _, rows = _learn(scan, answers, loose)
+    cells, _ = _learn(scan, keys, loose) if keys else ({}, rows)
     scan.levels.update(named_alone(scan.levels))
-    return scan, alone(cells, len(next(iter(cells.values()), [0])))
+    return replace(scan, rows=rows), alone(cells, len(next(iter(cells.values()), [0])))
 
 
 def _types(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, str]:
@@ -75,29 +74,21 @@ def _labels(columns: Columns) -> dict[str, str]:
     }
 
 
-def _count(connection: duckdb.DuckDBPyConnection, what: str, sql: str, labels: Mapping[str, str]) -> int:
-    """Count rows, and refuse labels that are missing."""
-    counts = ", ".join(f"count({quoted(name)})" for name in labels.values())
-    found = connection.execute(f"SELECT count(*), {counts} FROM ({sql})").fetchone()
-    rows, *known = found or (0,)
-    if not rows:
-        raise BadData(f"{what}: no rows: there is nothing to evaluate")
-    for (part, name), count in zip(labels.items(), known, strict=True):
-        if count < rows:
-            raise BadData(f"{what}: column {name!r} ({part}) has no value in {rows - count} of {rows} rows")
-    return int(rows)
-
-
-def _learn(scan: Scan, labels: Mapping[str, str], loose: set[str]) -> dict[str, Codes]:
-    """Find the values of some label columns; the combinations that occur, as codes."""
-    if not labels:
-        return {}
+def _learn(scan: Scan, labels: Mapping[str, str], loose: set[str]) -> tuple[dict[str, Codes], int]:
+    """Find the values of some label columns: the combinations that occur, as codes, and how many rows."""
     asked = {part: _asked(scan, part, name) for part, name in labels.items()}
     chosen = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked.values()))
-    found = scan.connection.execute(f"SELECT DISTINCT {chosen} FROM ({scan.sql})").fetchnumpy()
+    query = f"SELECT {chosen}, count(*) AS rows FROM ({scan.sql}) GROUP BY ALL"
+    *given, counts = scan.connection.execute(query).fetchnumpy().values()
+    rows = int(counts.sum())
+    if not rows:
+        raise BadData(f"{scan.what}: no rows: there is nothing to evaluate")
     columns = {}
-    for i, (part, name) in enumerate(labels.items()):
-        (value, dtype), column = asked[part], np.asarray(found[f"c{i}"])
+    for (part, name), values in zip(labels.items(), given, strict=True):
+        absent = int(counts[np.ma.getmaskarray(values)].sum())
+        if absent:
+            raise BadData(f"{scan.what}: column {name!r} ({part}) has no value in {absent} of {rows} rows")
+        (value, dtype), column = asked[part], np.asarray(values)
         if name in loose:
             value, dtype, column = _typed(part, value, column)
         columns[part], scan.codes[part] = column, (value, dtype)
@@ -106,7 +97,7 @@ def _learn(scan: Scan, labels: Mapping[str, str], loose: set[str]) -> dict[str, 
     for part in labels:
         if levels[part].dtype == object:
             scan.codes[part] = _coded(scan, part)
-    return codes
+    return codes, rows
 
 
 def _asked(scan: Scan, part: str, name: str) -> tuple[str, Any]:

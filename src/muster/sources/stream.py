@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import nanoarrow
@@ -50,7 +50,7 @@ def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
     asked += [_number(scan, name, np.float32 if single else np.float64) for name in columns.scores]
     asked += [_number(scan, columns.confidence, np.float64)] if columns.confidence else []
     named = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked))
-    room: dict[str, Any] = {}
+    room: dict[str, Column] = {}
     held: list[list[Any]] = []
     alive: list[Any] = []
     with reading(scan.what):
@@ -82,22 +82,28 @@ def _values(array: Any, dtype: Any) -> Column:
     return values if known.all() else np.where(known, values, dtype(np.nan))
 
 
-def _joined(scan: Scan, held: list[list[Column]], room: dict[str, Any]) -> dict[str, Any]:
-    """The chunks of a block in one piece; scores go where those of the last block were, if they fit."""
+def _joined(scan: Scan, held: list[list[Column]], room: dict[str, Column]) -> dict[str, Any]:
+    """The chunks of a block in one piece, column by column; the scores of all classes together."""
     parts, width = len(scan.codes), len(scan.columns.scores)
     columns = list(zip(*held, strict=True))
     found: dict[str, Any] = {
-        part: np.concatenate(column) for part, column in zip(scan.codes, columns[:parts], strict=True)
+        part: _laid(room, part, [column])[0] for part, column in zip(scan.codes, columns[:parts], strict=True)
     }
     if width:
-        rows = len(found["truth"])
-        if "scores" not in room or room["scores"].shape[1] < rows:
-            room["scores"] = np.empty((width, rows), columns[parts][0].dtype)
-        found["scores"] = room["scores"][:, :rows]
-        for score, column in zip(found["scores"], columns[parts : parts + width], strict=True):
-            np.concatenate(column, out=score)
+        found["scores"] = _laid(room, "scores", columns[parts : parts + width])
     if scan.columns.confidence:
-        found["confidence"] = np.concatenate(columns[-1])
+        found["confidence"] = _laid(room, "confidence", [columns[-1]])[0]
+    return found
+
+
+def _laid(room: dict[str, Column], name: str, columns: Sequence[Sequence[Column]]) -> Column:
+    """The chunks of each column in a row, where those of the last block lay, if there is room."""
+    rows = sum(map(len, columns[0]))
+    if name not in room or room[name].size < len(columns) * rows:
+        room[name] = np.empty(len(columns) * rows, columns[0][0].dtype)
+    found = room[name][: len(columns) * rows].reshape(len(columns), rows)
+    for row, chunks in zip(found, columns, strict=True):
+        np.concatenate(chunks, out=row)
     return found
 
 
