@@ -23,13 +23,14 @@ demo: $(VENV)/demo.ok          ## set up, evaluate the bundled predictions, prin
 	$(BIN)/muster demo
 
 test: check                    ## set up, static checks, every test
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal --ignore tests/house
 
-check: $(VENV)/test.ok         ## ruff, mypy strict, import contracts
+check: $(VENV)/test.ok         ## ruff, mypy strict, import contracts, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/pytest --quiet tests/house
 
 bench: $(VENV)/test.ok         ## every benchmark: a ratio against a peer in the same run
 	$(BIN)/python -m benchmarks

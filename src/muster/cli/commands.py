@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
 from pydantic import BaseModel, ValidationError
@@ -22,13 +23,23 @@ from muster.suites.classification import Settings
 USAGE = 2
 NAMES = {"slices": "slice", "measures": "measure", "classes": "class"}
 
+
+def _default(value: Any) -> str | None:
+    """A default as it is read; nothing, an empty list and "no" need no words."""
+    if value is None or value is False or value == []:
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 app = App(
     name="muster",
     help="Does your model pass muster, for everyone it serves?",
     version=version("muster-eval"),
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(
-        negative=(), name_transform=lambda name: NAMES.get(name, name.replace("_", "-"))
+        negative=(),
+        name_transform=lambda name: NAMES.get(name, name.replace("_", "-")),
+        show_default=_default,
     ),
 )
 for command in (evaluate, calibrate, show, merge, measures, bands, demo):

@@ -31,7 +31,7 @@ def evaluate(
     config: Path | None = None,
     out: Path | None = None,
     overwrite: bool = False,
-    save: Annotated[bool, Parameter(negative="--no-save")] = True,
+    save: Annotated[bool, Parameter(negative="--no-save", show_default=False)] = True,
     json: bool = False,
     quiet: bool = False,
 ) -> int:

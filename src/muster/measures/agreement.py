@@ -18,7 +18,7 @@ def zero(tallies: Tallies) -> Floats:
 MATTHEWS = Measure(
     name="matthews",
     title="Matthews correlation",
-    definition="Correlation of truth and answer over all classes (Gorodkin's R_K).",
+    definition="Correlation of truth and answer over all classes (Gorodkin's R_K). Chance: 0.",
     count=count,
     finish=reads(confusion.matthews),
     better="higher",
@@ -32,7 +32,7 @@ MATTHEWS = Measure(
 KAPPA = Measure(
     name="kappa",
     title="Cohen's kappa",
-    definition="(agreement - agreement by chance) / (1 - agreement by chance), unweighted.",
+    definition="(agreement - agreement by chance) / (1 - agreement by chance), unweighted. Chance: 0.",
     count=count,
     finish=reads(confusion.kappa),
     better="higher",

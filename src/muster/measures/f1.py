@@ -88,7 +88,8 @@ MACRO_F1 = Measure(
 MICRO_F1 = Measure(
     name="micro_f1",
     title="Micro F1",
-    definition="F1 from the counts of all classes together; with one answer a row it equals accuracy.",
+    definition="F1 from the counts of all classes together; with one answer a row it equals accuracy. "
+    "Chance: always naming the most frequent class.",
     count=count,
     finish=reads(confusion.accuracy),
     better="higher",

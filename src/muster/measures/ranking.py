@@ -97,7 +97,7 @@ AUROC = Measure(
     name="auroc",
     title="AUROC",
     definition="Chance that a row of a class scores higher on it than a row of another, ties by half; "
-    f"mean over classes, from {WIDTH} fixed bins.",
+    f"mean over classes, from {WIDTH} fixed bins. Chance: 0.5.",
     count=count,
     finish=_macro(ranking.auroc),
     better="higher",
@@ -112,7 +112,7 @@ AUROC = Measure(
 AUROC_CLASS = Measure(
     name="auroc_class",
     title="AUROC by class",
-    definition=f"AUROC of each class against the rest, from {WIDTH} fixed bins.",
+    definition=f"AUROC of each class against the rest, from {WIDTH} fixed bins. Chance: 0.5.",
     count=count,
     finish=_by_class(ranking.auroc),
     better="higher",
@@ -160,7 +160,8 @@ AVERAGE_PRECISION_CLASS = Measure(
 AUROC_EXACT = Measure(
     name="auroc_exact",
     title="AUROC, exact within units",
-    definition="AUROC from every pair of rows inside a unit; no pairs of different units are compared.",
+    definition="AUROC from every pair of rows inside a unit; no pairs of different units are compared. "
+    "Chance: 0.5.",
     count=count_exact,
     finish=_exact("pairs"),
     better="higher",

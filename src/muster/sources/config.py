@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 
 from muster.errors import BadConfig, nearest
 
@@ -93,14 +93,13 @@ def _dotted(where: Where) -> str:
 
 
 def _known(model: Any, where: Where) -> list[str]:
-    """The keys that a table of the settings may hold."""
+    """The keys that a table of the settings may hold; of tables under names of one's own, those of each."""
+    if issubclass(model, RootModel):
+        model = _model_in(model.model_fields["root"].annotation)
     for part in where:
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            return []
-        if isinstance(part, str):
-            field = model.model_fields.get(part)
-            model = _model_in(field.annotation) if field else None
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+        if model and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation)
+    return list(model.model_fields) if model else []
 
 
 def _model_in(annotation: Any) -> Any:

@@ -147,8 +147,9 @@ def _sure(whole: Table, curve: Table) -> list[Section]:
         f"ECE is {number(ece['value'])}; a perfectly calibrated model would show {number(ece['expected'])} "
         "with these rows."
     )
-    if "ece_debiased" in by_name:
-        lead += _beyond_noise(ece["value"] - ece["expected"], by_name["ece_debiased"]["value"])
+    lead += f" Without noise it is in {interval(ece['low'], ece['high'])}."
+    if not ece["low"] > 0:
+        lead += " Noise may be all there is."
     fields: dict[str, Kind] = {
         "confidence": "text", "rows": "count", "mean": "number", "accuracy": "number", "interval": "interval"
     }  # fmt: skip
@@ -163,13 +164,6 @@ def _sure(whole: Table, curve: Table) -> list[Section]:
         for r in curve.rows()
     )
     return [Section("Does its confidence mean anything?", lead, (), (Grid.of("Reliability", fields, rows),))]
-
-
-def _beyond_noise(least: float, most: float) -> str:
-    """The excess over noise takes away too much where gaps are large, the debiased form too little."""
-    if not least > 0:
-        return " That is no more than noise."
-    return f" Between {number(least)} and {number(max(least, most))} of it is not noise."
 
 
 def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> Section:
