@@ -21,7 +21,7 @@ def run() -> Iterator[Figure]:
     rows = rng.integers(20, 500, UNITS).astype(float)
     values = rng.binomial(rows.astype(int), rng.beta(16, 4, UNITS)) / rows
     pooled = float(values @ rows / rows.sum())
-    of = Population("accuracy", values, rows, of_shares(values, rows, pooled, 0.1), 0.1)
+    of = Population(measure="accuracy", values=values, rows=rows, noise=of_shares(values, rows, pooled))
     ours = cpu(lambda: summarise(of, draws=DRAWS))
     yield cost(f"all indices, {UNITS:,} units, {DRAWS:,} draws", ours, "a CPU second", 1.0, 2)
     theirs = cpu(lambda: [_scipy(values, index) for index in inequality.SPREADS.values()], 1)

@@ -74,7 +74,7 @@ def test_jain_is_told_by_the_coefficient_of_variation() -> None:
 
 def _equals(units: int, rows: int, share: float = 0.8) -> Population:
     values, sizes = np.full(units, share), np.full(units, float(rows))
-    return Population("accuracy", values, sizes, of_shares(values, sizes, share, 0.1), 0.1)
+    return Population(measure="accuracy", values=values, rows=sizes, noise=of_shares(values, sizes, share))
 
 
 @pytest.mark.parametrize(

@@ -187,9 +187,7 @@ def test_an_interval_of_the_spread_holds_its_value(units: str, rng: np.random.Ge
         run.estimate("accuracy", name) for name in ("gini", "jain", "gap", "std_ddof1", "worst_tenth")
     ):
         assert found.low <= found.value <= found.high
-        assert found.method == (
-            "bootstrap of units and items" if units == "sampled" else "bootstrap of items"
-        )
+        assert found.method == f"bootstrap of {'units and ' if units == 'sampled' else ''}items, less noise"
 
 
 def test_the_interval_of_gini_covers_the_truth_of_the_population_it_was_drawn_from(

@@ -12,7 +12,16 @@ from muster.measures import CATALOG
 from muster.records import Labelled
 from muster.summaries.association import with_size
 
-FOURS = [(1, 4, 9, 10), (0, 1, 970, 1000), (700, 1000, 7500, 10_000), (5, 5, 0, 9)]
+FOURS = [
+    (1, 4, 9, 10),
+    (0, 1, 970, 1000),
+    (700, 1000, 7500, 10_000),
+    (5, 5, 0, 9),
+    (9000, 10_000, 1000, 10_000),
+    (1900, 2000, 10, 2000),
+    (4, 10, 40, 100),
+    (0, 3, 0, 5),
+]
 
 
 @pytest.mark.parametrize(("right", "rows"), [(0, 1), (0, 10), (7, 10), (10, 10), (812, 1000)])

@@ -9,11 +9,11 @@ import pytest
 
 from muster.errors import BadConfig
 from muster.records import Estimate
-from muster.verdicts.bands import Band, default_bands, judge, judge_all, load_bands, unmatched
+from muster.verdicts.bands import Band, Bands, default_bands, judge, judge_all, load_bands, unmatched
 from muster.verdicts.judge import against_chance
 
 BAND = Band(bad="above", watch=0.1, breach=0.2, min_units=5, min_rows=10)
-CLEAR: dict[str, Any] = {"units": 10, "expected": 0.02, "method": "bootstrap"}
+CLEAR: dict[str, Any] = {"units": 10, "expected": 0.02, "p_value": 0.01, "method": "bootstrap"}
 
 
 def _seen(value: float, low: float, high: float, **facts: Any) -> Estimate:
@@ -23,32 +23,32 @@ def _seen(value: float, low: float, high: float, **facts: Any) -> Estimate:
 
 
 @pytest.mark.parametrize(
-    ("seen", "p", "status", "why"),
+    ("seen", "status", "why"),
     [
-        (_seen(0.05, 0.02, 0.08), 0.9, "ok", "0.05 [0.02, 0.08] is within watch above 0.1, breach above 0.2"),
-        (_seen(0.1, 0.05, 0.19), 0.01, "ok", "within"),
-        (_seen(0.15, 0.12, 0.18), 0.01, "watch", "0.15 [0.12, 0.18] is above 0.1"),
-        (_seen(0.15, 0.08, 0.19), 0.01, "watch", "is above 0.1"),
-        (_seen(0.25, 0.21, 0.3), 0.01, "breach", "0.25 [0.21, 0.3] is above 0.2"),
-        (_seen(0.25, 0.15, 0.3), 0.01, "watch", "its interval [0.15, 0.3] is not wholly so"),
-        (_seen(0.25, 0.05, 0.3), 0.01, "unknown", "the interval [0.05, 0.3] reaches from ok to breach"),
-        (_seen(0.05, 0.02, 0.25), 0.01, "unknown", "reaches from ok to breach"),
-        (_seen(0.25, 0.21, 0.3), 0.3, "unknown", "is what equal units would show with so few rows"),
-        (_seen(0.25, 0.21, 0.3, expected=0.15), 0.01, "unknown", "noise alone would show 0.15"),
-        (_seen(0.25, 0.21, 0.3, units=4), 0.01, "unknown", "4 units, 5 needed"),
-        (_seen(0.25, 0.21, 0.3, method="not redrawn"), 0.01, "unknown", "no population was redrawn"),
-        (_seen(float("nan"), 0, 0, reason="no unit has a value"), 0.01, "unknown", "no unit has a value"),
+        (_seen(0.05, 0.02, 0.08, p_value=0.9), "ok", "0.05 [0.02, 0.08] is within watch above 0.1"),
+        (_seen(0.1, 0.05, 0.19), "ok", "within"),
+        (_seen(0.15, 0.12, 0.18), "watch", "0.15 [0.12, 0.18] is above 0.1"),
+        (_seen(0.15, 0.08, 0.19), "watch", "is above 0.1"),
+        (_seen(0.25, 0.21, 0.3), "breach", "0.25 [0.21, 0.3] is above 0.2"),
+        (_seen(0.25, 0.21, 0.3, expected=0.15), "breach", "is above 0.2"),
+        (_seen(0.25, 0.15, 0.3), "watch", "its interval [0.15, 0.3] is not wholly so"),
+        (_seen(0.25, 0.05, 0.3), "unknown", "the interval [0.05, 0.3] reaches from ok to breach"),
+        (_seen(0.05, 0.02, 0.25), "unknown", "reaches from ok to breach"),
+        (_seen(0.15, 0.0, 0.18, p_value=0.3), "unknown", "equal units could show 0.15 with so few rows"),
+        (_seen(0.25, 0.21, 0.3, units=4), "unknown", "4 units, 5 needed"),
+        (_seen(0.25, 0.21, 0.3, method="not redrawn"), "unknown", "no population was redrawn"),
+        (_seen(float("nan"), 0, 0, reason="no unit has a value"), "unknown", "no unit has a value"),
     ],
 )
-def test_what_is_said_and_why(seen: Estimate, p: float, status: str, why: str) -> None:
-    verdict = judge(seen, BAND, p=p)
+def test_what_is_said_and_why(seen: Estimate, status: str, why: str) -> None:
+    verdict = judge(seen, BAND)
 
     assert verdict.status.value == status
     assert why in verdict.why
 
 
 def test_few_rows_a_unit_are_not_enough() -> None:
-    verdict = judge(_seen(0.25, 0.21, 0.3), BAND, rows=9, p=0.01)
+    verdict = judge(_seen(0.25, 0.21, 0.3), BAND, rows=9)
 
     assert (verdict.status.value, verdict.why) == (
         "unknown",
@@ -62,16 +62,15 @@ def test_an_edge_belongs_to_the_milder_side_also_in_floating_point() -> None:
     assert Band(bad="below", watch=0.8).status(0.8 - 1e-15).value == "ok"
 
 
-def test_p_values_are_corrected_over_all_bands() -> None:
-    """One band of three at p = 0.03 is not enough; alone it is."""
-    three = default_bands()
-    found = [
-        Estimate(measure="accuracy", summary=name, value=0.9, low=0.9, high=0.9, p_value=p, **CLEAR)
-        for name, p in (("gini", 0.03), ("std_ddof1", 0.5), ("cov", 0.5))
-    ]
+def test_noise_excuses_a_low_unit_only_where_the_mean_is_within_the_band() -> None:
+    bands = Bands({"accuracy": {"min": Band(bad="below", breach=0.7)}})
+    low = Estimate(
+        measure="accuracy", summary="min", value=0.5, low=0.4, high=0.6, **CLEAR | {"p_value": 0.4}
+    )
+    for mean, status in ((0.8, "unknown"), (0.6, "breach")):
+        level = Estimate(measure="accuracy", summary="mean", value=mean, low=mean, high=mean, **CLEAR)
 
-    assert [v.status.value for v in judge_all(found, three)] == ["unknown"] * 3
-    assert [v.status.value for v in judge_all(found[:1], three)] == ["breach"]
+        assert [v.status.value for v in judge_all([level, low], bands)] == [status]
 
 
 @pytest.mark.parametrize(
@@ -142,4 +141,6 @@ def test_a_model_is_better_than_chance_not_better_or_not_known(low: float, high:
         measure="accuracy", summary="over_chance", value=(low + high) / 2, low=low, high=high, chance=0.5
     )
 
-    assert against_chance(gain).status.value == status
+    kappa = Estimate(measure="kappa", summary="per_sample", value=0.0, low=-0.1, high=0.1)
+
+    assert against_chance(gain, kappa).status.value == status

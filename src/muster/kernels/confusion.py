@@ -22,14 +22,14 @@ def count(cell: Codes, truth: Codes, guess: Codes, cells: int, classes: int) -> 
     return tabulate((cell, truth, guess), (cells, classes, classes))
 
 
-def ratio(top: Floats, bottom: Floats) -> Floats:
-    """Division that leaves 0/0 undefined.
+def ratio(top: Floats, bottom: Floats, otherwise: float = np.nan) -> Floats:
+    """Division that leaves 0/0 undefined, or what it is said to be.
 
     >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
     """
     top, bottom = np.broadcast_arrays(top, bottom)
-    out: Floats = np.full(top.shape, np.nan)
+    out: Floats = np.full(top.shape, otherwise)
     np.divide(top, bottom, out=out, where=bottom != 0)
     return out
 

@@ -94,27 +94,29 @@ def auroc_bound(negatives: Floats, positives: Floats) -> Floats:
 
 
 def auroc_error(negatives: Floats, positives: Floats) -> Floats:
-    """Standard error after DeLong, DeLong and Clarke-Pearson (1988), on bins.
+    """Standard error after DeLong, DeLong and Clarke-Pearson (1988), on bins, and at least the least."""
+    least = auroc_error_least(negatives, positives)
+    return np.sqrt(np.maximum(auroc_error_seen(negatives, positives) ** 2, least**2))
 
-    It is 0 where all positives rank first, which is not certainty: it is at least
-    that of Hanley and McNeil (1982) with a pair more on either side.
-    """
+
+def auroc_error_seen(negatives: Floats, positives: Floats) -> Floats:
+    """The same, which is 0 where all positives rank first."""
     n, p = negatives.sum(-1, keepdims=True), positives.sum(-1, keepdims=True)
     area = auroc(negatives, positives)[..., None]
     of_positive = ratio(np.cumsum(negatives, -1) - 0.5 * negatives, n)
     of_negative = ratio(p - np.cumsum(positives, -1) + 0.5 * positives, p)
     by_positives = ratio((positives * (of_positive - area) ** 2).sum(-1), (p * (p - 1))[..., 0])
     by_negatives = ratio((negatives * (of_negative - area) ** 2).sum(-1), (n * (n - 1))[..., 0])
-    least = _hanley(area[..., 0], n[..., 0], p[..., 0])
-    return np.sqrt(np.maximum(np.nan_to_num(by_positives + by_negatives), least))
+    return np.sqrt(np.nan_to_num(by_positives + by_negatives)) + 0 * area[..., 0]
 
 
-def _hanley(area: Floats, negatives: Floats, positives: Floats) -> Floats:
-    few = np.minimum(negatives, positives)
-    a = ratio(area * few + 1, few + 2)
+def auroc_error_least(negatives: Floats, positives: Floats) -> Floats:
+    """That of Hanley and McNeil (1982) with a pair more on either side: few rows are never certain."""
+    n, p = negatives.sum(-1), positives.sum(-1)
+    few = np.minimum(n, p)
+    a = ratio(auroc(negatives, positives) * few + 1, few + 2)
     twice, both = a / (2 - a) - a**2, 2 * a**2 / (1 + a) - a**2
-    varies = a * (1 - a) + (positives - 1) * twice + (negatives - 1) * both
-    return ratio(varies, negatives * positives)
+    return np.sqrt(ratio(a * (1 - a) + (p - 1) * twice + (n - 1) * both, n * p))
 
 
 def average_precision(negatives: Floats, positives: Floats) -> Floats:

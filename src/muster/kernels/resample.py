@@ -1,39 +1,18 @@
-"""What chance would do: redraw units and items, or the items of a population where all are equal."""
+"""What the truth behind noisy values may be, and what chance would do where all units are equal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from muster.kernels.confusion import ratio
 from muster.kernels.types import Floats
 
 _NORMAL_FROM = 9.0
 _CHUNK = 100_000
-Draw = Callable[[NDArray[np.intp] | slice, tuple[int, int], np.random.Generator], Floats]
-
-
-def kept(values: Floats, errors: Floats) -> float:
-    """What part of the spread of values is left when noise is taken from it, from 0 to 1.
-
-    >>> round(kept(np.array([0.6, 0.8, 1.0]), np.full(3, 0.1)), 3)
-    0.866
-    """
-    seen, noise = (values.var(ddof=1), np.mean(errors**2)) if values.size > 1 else (0.0, 0.0)
-    return float(np.sqrt(max(0.0, 1 - noise / seen))) if seen > 0 else 0.0
-
-
-def shrink(values: Floats, errors: Floats, stretch: float = 1.0) -> Floats:
-    """Pull values towards their mean until their spread is what is left after noise.
-
-    Seen values vary by truth plus noise. Redrawing items around them would add
-    the noise a second time; around the shrunken ones it is counted once.
-
-    >>> shrink(np.array([0.7, 0.9]), np.array([1.0, 1.0])).tolist()
-    [0.8, 0.8]
-    """
-    return np.asarray(values.mean() + stretch * kept(values, errors) * (values - values.mean()))
+Draw = Callable[[tuple[int, int], np.random.Generator], Floats]
+Drawn = tuple[Floats, Floats]
 
 
 def shares(share: Floats, rows: Floats) -> Draw:
@@ -44,27 +23,25 @@ def shares(share: Floats, rows: Floats) -> Draw:
     differs less than the noise of a thousand draws.
 
     >>> draw = shares(np.array([0.0, 1.0]), np.array([5.0, 5.0]))
-    >>> draw(slice(None), (1, 2), np.random.default_rng(0)).tolist()
+    >>> draw((1, 2), np.random.default_rng(0)).tolist()
     [[0.0, 1.0]]
     """
     mean, spread = rows * share, np.sqrt(rows * share * (1 - share))
-    skew, few = (1 - 2 * share) / 6, spread**2 < _NORMAL_FROM
+    skew, few = (1 - 2 * share) / 6, np.flatnonzero(spread**2 < _NORMAL_FROM)
     whole = rows.astype(np.int64)
 
-    def draw(pick: NDArray[np.intp] | slice, size: tuple[int, int], rng: np.random.Generator) -> Floats:
+    def draw(size: tuple[int, int], rng: np.random.Generator) -> Floats:
         z = rng.standard_normal(size)
         bent = z * z
         bent -= 1
-        bent *= skew[pick]
-        z *= spread[pick]
+        bent *= skew
+        z *= spread
         z += bent
-        z += mean[pick]
+        z += mean
         np.rint(z, out=z)
-        rare = np.broadcast_to(few[pick], size)
-        if rare.any():
-            of = np.broadcast_to(np.arange(share.size)[pick], size)[rare]
-            z[rare] = rng.binomial(whole[of], share[of])
-        z /= rows[pick]
+        if few.size:
+            z[:, few] = rng.binomial(whole[few], share[few], (size[0], few.size))
+        z /= rows
         return np.clip(z, 0, 1, out=z)
 
     return draw
@@ -72,28 +49,22 @@ def shares(share: Floats, rows: Floats) -> Draw:
 
 def normals(centre: Floats, errors: Floats) -> Draw:
     """Draws of a value around each unit's, by its standard error."""
-
-    def draw(pick: NDArray[np.intp] | slice, size: tuple[int, int], rng: np.random.Generator) -> Floats:
-        return np.asarray(centre[pick] + errors[pick] * rng.standard_normal(size))
-
-    return draw
+    return lambda size, rng: np.asarray(centre + errors * rng.standard_normal(size))
 
 
 def tables(chances: Floats, rows: Floats, finish: Callable[[Floats], Floats]) -> Draw:
-    """Draws of a number read off a table ``[units, truth, guess]``; undefined ones become the mean of others.
+    """Draws of a number read off a table that all units share, ``[truth, guess]``.
 
-    >>> chances, rows = np.eye(2)[None] / 2, np.array([8.0])
-    >>> draw = tables(chances, rows, lambda counts: counts.trace(axis1=-2, axis2=-1) / 8)
-    >>> draw(slice(None), (2, 1), np.random.default_rng(0)).tolist()
+    An undefined number becomes the mean of the others.
+
+    >>> draw = tables(np.eye(2) / 2, np.array([8.0]), lambda counts: counts.trace(axis1=-2, axis2=-1) / 8)
+    >>> draw((2, 1), np.random.default_rng(0)).tolist()
     [[1.0], [1.0]]
     """
-    flat = chances.reshape(len(chances), -1)
-    flat = flat / flat.sum(-1, keepdims=True)
-    whole = rows.astype(np.int64)
+    flat, whole = chances.ravel() / chances.sum(), rows.astype(np.int64)
 
-    def draw(pick: NDArray[np.intp] | slice, size: tuple[int, int], rng: np.random.Generator) -> Floats:
-        of = np.broadcast_to(np.arange(len(flat))[pick], size)
-        drawn = rng.multinomial(whole[of], flat[of]).reshape(*size, *chances.shape[1:])
+    def draw(size: tuple[int, int], rng: np.random.Generator) -> Floats:
+        drawn = rng.multinomial(np.broadcast_to(whole, size), flat).reshape(*size, *chances.shape)
         value = finish(drawn.astype(float))
         known = ~np.isnan(value)
         return np.where(known, value, value[known].mean() if known.any() else 0.0)
@@ -102,18 +73,54 @@ def tables(chances: Floats, rows: Floats, finish: Callable[[Floats], Floats]) ->
 
 
 def populations(
-    draw: Draw, weight: Floats, draws: int, rng: np.random.Generator, *, units: bool, width: int = 1
-) -> Iterator[tuple[Floats, Floats]]:
+    draw: Draw, weight: Floats, draws: int, rng: np.random.Generator, width: int = 1
+) -> Iterator[Drawn]:
     """Blocks of redrawn populations: values ``[draws, units]``, sorted, and their weighted means.
 
-    ``units`` resamples the units too; `width` is how many numbers a value is drawn from.
+    `width` is how many numbers a value is drawn from.
     """
-    step = max(1, _CHUNK // max(weight.size * width, 1))
+    for times in _steps(draws, weight.size * width):
+        yield _sorted(draw((times, weight.size), rng), weight)
+
+
+def truths(
+    values: Floats, errors: Floats, weight: Floats, draws: int, rng: np.random.Generator, *, units: bool
+) -> Iterator[Drawn]:
+    """Blocks of what the values of units may be without noise: values seen vary by truth plus noise.
+
+    Each draw takes the variance of the truth to be that of the values, as uncertain as their
+    number makes it, less noise; the mean to be as uncertain as noise makes it; and draws each
+    unit between the mean and its own value, as near to the latter as it is known well (Efron
+    and Morris 1975). ``units`` resamples the units too, and spreads them by the variance drawn.
+
+    >>> values, errors, rng = np.array([0.7, 0.9]), np.array([1.0, 1.0]), np.random.default_rng(0)
+    >>> drawn, _ = next(truths(values, errors, np.ones(2), 100, rng, units=False))
+    >>> drawn.shape, float(np.median(np.ptp(drawn, -1)))
+    ((100, 2), 0.0)
+    """
+    many, middle = values.size, values.mean()
+    noise, freedom = np.mean(errors**2), max(values.size - 1, 1)
+    seen = values.var(ddof=1) if many > 1 else 0.0
+    for times in _steps(draws, many):
+        between = np.maximum(seen * freedom / rng.chisquare(freedom, (times, 1)) - noise, 0)
+        known = ratio(between, between + errors**2, 1.0)
+        drawn = known * (values - middle) + np.sqrt(known) * errors * rng.standard_normal((times, many))
+        if units:
+            drawn = np.take_along_axis(drawn, rng.integers(0, many, (times, many)), 1)
+            own = (known**2 * (values - middle) ** 2 + known * errors**2).sum(1, keepdims=True) / freedom
+            drawn *= np.sqrt(ratio(between, own, 0.0) * many / freedom)
+        drawn += middle + np.sqrt(noise / many) * rng.standard_normal((times, 1))
+        yield _sorted(drawn, weight)
+
+
+def _steps(draws: int, width: int) -> Iterator[int]:
+    """How many draws at a time, so that they stay in the cache."""
+    step = max(1, _CHUNK // max(width, 1))
     for start in range(0, draws, step):
-        size = (min(step, draws - start), weight.size)
-        pick = rng.integers(0, weight.size, size) if units else slice(None)
-        drawn = draw(pick, size, rng)
-        weigh = np.broadcast_to(weight[pick], size)
-        pooled = (drawn * weigh).sum(-1) / weigh.sum(-1)
-        drawn.sort(axis=-1)
-        yield drawn, pooled
+        yield min(step, draws - start)
+
+
+def _sorted(drawn: Floats, weight: Floats) -> Drawn:
+    pooled = drawn @ weight / weight.sum()
+    drawn.sort(axis=-1)
+    return drawn, pooled

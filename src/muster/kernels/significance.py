@@ -33,7 +33,7 @@ def below(right: Floats, rows: Floats, share: Floats | float) -> Floats:
     [0.0547]
     """
     p = bdtr(right, np.maximum(rows, 1).astype(np.int64), np.clip(share, 0, 1))
-    return np.where(rows > 0, p, np.nan)
+    return np.where((rows > 0) & ~np.isnan(share), p, np.nan)
 
 
 def fewer(right: float, rows: float, others_right: float, others_rows: float) -> float:
@@ -45,10 +45,13 @@ def fewer(right: float, rows: float, others_right: float, others_rows: float) ->
     if not rows or not others_rows:
         return float("nan")
     whole, hits = rows + others_rows, right + others_right
-    spread = np.sqrt(rows * others_rows * hits * (whole - hits)) / whole**1.5
-    k = np.arange(max(right - np.ceil(_TAIL * (spread + 1)), 0, rows + hits - whole), right + 1)
+    reach = np.ceil(_TAIL * (np.sqrt(rows * others_rows * hits * (whole - hits)) / whole**1.5 + 1))
+    below = right * whole <= rows * hits
+    start, end = (right - reach, right) if below else (right + 1, right + reach)
+    k = np.arange(max(start, 0, rows + hits - whole), min(end, rows, hits) + 1)
     log = _choose(hits, k) + _choose(whole - hits, rows - k) - _choose(whole, rows)
-    return float(min(np.exp(log).sum(), 1.0))
+    tail = min(float(np.exp(log).sum()), 1.0)
+    return tail if below else 1 - tail
 
 
 def homogeneity(right: Floats, rows: Floats, draws: int = 999, seed: int = 0) -> tuple[float, float]:
@@ -70,7 +73,7 @@ def homogeneity(right: Floats, rows: Floats, draws: int = 999, seed: int = 0) ->
         return statistic, float(chdtrc(rows.size - 1, statistic))
     times = int(np.clip(_DRAWN // rows.size, 99, draws))
     draw = shares(np.full(rows.size, share), rows)
-    drawn = draw(slice(None), (times, rows.size), np.random.default_rng(seed))
+    drawn = draw((times, rows.size), np.random.default_rng(seed))
     worse = (_chi_square(drawn * rows, rows) >= statistic * (1 - 1e-9)).sum()
     return statistic, float((1 + worse) / (1 + times))
 

@@ -67,28 +67,35 @@ def _half(counts: Floats) -> Floats:
     return np.full(counts.shape[:-2], 0.5)
 
 
-def _spans(value: Kernel, error: Kernel) -> Span:
+def _spans(value: Finish, error: Finish, bound: Finish) -> Span:
+    """A normal interval, wider on either side by what the bins can lose."""
+
     def interval(tallies: Tallies, level: float) -> Bounds:
-        parts = _split(tallies)
-        return normal(value(*parts), error(*parts), level, (0.0, 1.0))
+        low, high = normal(value(tallies), error(tallies), level, (0.0, 1.0))
+        lost = bound(tallies)
+        return np.maximum(low - lost, 0), np.minimum(high + lost, 1)
 
     return interval
 
 
-def _macro_spans(value: Kernel, error: Kernel) -> Span:
+def _macro_error(kernel: Kernel) -> Finish:
     """The errors of the classes are combined as if correlated by one over the other classes' number.
 
     With two classes the areas are one and the same; with many they are nearly independent.
     """
 
-    def interval(tallies: Tallies, level: float) -> Bounds:
-        parts = _split(tallies)
-        errors = error(*parts)
+    def error(tallies: Tallies) -> Floats:
+        errors = kernel(*_split(tallies))
         classes = np.maximum((~np.isnan(errors)).sum(-1), 2)
-        whole = np.sqrt(mean_defined(errors**2) * 2 / classes)
-        return normal(mean_defined(value(*parts)), whole, level, (0.0, 1.0))
+        return np.asarray(np.sqrt(mean_defined(errors**2) * 2 / classes))
 
-    return interval
+    return error
+
+
+def _seen_or_least(negatives: Floats, positives: Floats) -> Floats:
+    """The error seen, but for units that have none: those are not certain either."""
+    seen = ranking.auroc_error_seen(negatives, positives)
+    return np.where(seen > 0, seen, ranking.auroc_error_least(negatives, positives))
 
 
 ONE_SIDED = "no class has both rows of it and rows of others"
@@ -105,8 +112,9 @@ AUROC = Measure(
     needs="scores",
     undefined=ONE_SIDED,
     chance=reads(_half),
-    interval=_macro_spans(ranking.auroc, ranking.auroc_error),
+    interval=_spans(_macro(ranking.auroc), _macro_error(ranking.auroc_error), _macro(ranking.auroc_bound)),
     method="DeLong",
+    error=_macro_error(_seen_or_least),
     bound=_macro(ranking.auroc_bound),
 )
 AUROC_CLASS = Measure(
@@ -121,7 +129,7 @@ AUROC_CLASS = Measure(
     shape="class",
     undefined="the class, or every other class, does not occur",
     chance=reads(_half),
-    interval=_spans(ranking.auroc, ranking.auroc_error),
+    interval=_spans(_by_class(ranking.auroc), _by_class(ranking.auroc_error), _by_class(ranking.auroc_bound)),
     method="DeLong",
     bound=_by_class(ranking.auroc_bound),
 )
@@ -136,8 +144,13 @@ AVERAGE_PRECISION = Measure(
     bounds=(0.0, 1.0),
     needs="scores",
     chance=reads(confusion.evenly),
-    interval=_macro_spans(ranking.average_precision, ranking.average_precision_error),
+    interval=_spans(
+        _macro(ranking.average_precision),
+        _macro_error(ranking.average_precision_error),
+        _macro(ranking.average_precision_bound),
+    ),
     method="Boyd",
+    error=_macro_error(ranking.average_precision_error),
     bound=_macro(ranking.average_precision_bound),
 )
 AVERAGE_PRECISION_CLASS = Measure(
@@ -153,7 +166,11 @@ AVERAGE_PRECISION_CLASS = Measure(
     shape="class",
     undefined="the class does not occur",
     chance=reads(confusion.shares),
-    interval=_spans(ranking.average_precision, ranking.average_precision_error),
+    interval=_spans(
+        _by_class(ranking.average_precision),
+        _by_class(ranking.average_precision_error),
+        _by_class(ranking.average_precision_bound),
+    ),
     method="Boyd",
     bound=_by_class(ranking.average_precision_bound),
 )

@@ -23,7 +23,8 @@ class Measure:
     that share ``count`` are counted once. ``finish`` gives a value per cell, or
     ``[cells, parts]`` where ``shape`` is not ``"unit"``. ``chance`` is what a model
     that knows nothing would score, ``expected`` what noise alone would give a
-    perfect one, ``bound`` how far binning can have moved the value.
+    perfect one, ``error`` the standard error where it is not told by the interval, ``bound`` how
+    far binning can have moved the value.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Measure:
     expected: Finish | None = None
     interval: Callable[[Tallies, float], Bounds] | None = None
     method: str = ""
+    error: Finish | None = None
     bound: Finish | None = None
     adds: bool = True
     version: int = 1

@@ -34,7 +34,7 @@ def with_size(
     equal = np.zeros((0, rows.size))
     if draws and rows.size:
         draw = shares(np.full(rows.size, right.sum() / rows.sum()), rows)
-        equal = draw(slice(None), (times, rows.size), np.random.default_rng(seed))
+        equal = draw((times, rows.size), np.random.default_rng(seed))
     kinds: dict[str, Callable[[Floats], Floats]] = {"size_pearson": np.asarray, "size_spearman": ranks}
     found = [right / rows, *equal]
     return [

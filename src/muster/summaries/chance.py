@@ -6,16 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from muster.kernels.confusion import ratio
 from muster.kernels.interval import normal
+from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Estimate
+from muster.summaries.estimates import Units
+from muster.summaries.leaving_out import by_units
 
 
-def over_chance(block: Block, level: float = 0.95) -> Estimate:
+def over_chance(block: Block, level: float = 0.95, units: Units = "sampled") -> Estimate:
     """Accuracy less that of the most frequent class, paired: both answer the same rows.
 
     Rows on which one is right and the other wrong are all that counts; half a row is
-    added to either side, so that few rows do not look certain.
+    added to either side, so that few rows do not look certain. Where units are sampled,
+    the interval knows of it.
 
     >>> from muster.measures import count, lookup
     >>> from muster.records import Labelled, Table
@@ -35,12 +40,20 @@ def over_chance(block: Block, level: float = 0.95) -> Estimate:
     value, both = (gained - lost) / rows, gained + lost + 1
     error = np.sqrt(max(both - (gained - lost) ** 2 / (rows + 1), 0)) / (rows + 1)
     low, high = normal(np.asarray(value), np.asarray(error), level, (-1.0, 1.0))
+    if units == "sampled":
+        wide = by_units(block, lambda tallies: _gain(counts_of(tallies), most), level)
+        low, high = np.fmin(low, wide[0]), np.fmax(high, wide[1])
     return Estimate(
         value=float(value),
-        low=float(low),
-        high=float(high),
+        low=max(float(np.ravel(low)[0]), -1.0),
+        high=min(float(np.ravel(high)[0]), 1.0),
         chance=float(of[most] / rows),
         units=int(block.units.sum()),
         method="paired",
         **facts,
     )
+
+
+def _gain(counts: Floats, most: int) -> Floats:
+    right = np.trace(counts, axis1=-2, axis2=-1)
+    return np.asarray(ratio(right - counts[..., most, :].sum(-1), counts.sum((-1, -2))))

@@ -17,13 +17,16 @@ MATTERS = 0.05
 
 
 def diagnose(
-    units: Table, gain: Estimate, indices: Sequence[Estimate], sizes: Sequence[Estimate]
+    units: Table, chance: tuple[Estimate, Estimate], indices: Sequence[Estimate], sizes: Sequence[Estimate]
 ) -> list[Finding]:
-    """The problems of a population: chance, noise, one unit unlike the others, small units."""
+    """The problems of a population: chance, noise, one unit unlike the others, small units.
+
+    `chance` are accuracy over that of the most frequent class, and kappa.
+    """
     by_name = {estimate.summary: estimate for estimate in indices}
     known = units.where(units["n"] > 0)
     rows = known["n"].astype(float)
-    found = [_at_chance(gain, by_name.get("jain"))]
+    found = [_at_chance(*chance, by_name.get("jain"))]
     found += _spread(known, known["accuracy"] * rows, rows, by_name.get("gap"))
     found.append(_small_units(sizes))
     return [finding for finding in found if finding]
@@ -52,8 +55,8 @@ def difficult(kind: str, names: Sequence[str], right: Floats, rows: Floats) -> l
     ]
 
 
-def _at_chance(gain: Estimate, jain: Estimate | None) -> Finding | None:
-    if np.isnan(gain.value) or gain.low > 0:
+def _at_chance(gain: Estimate, kappa: Estimate, jain: Estimate | None) -> Finding | None:
+    if np.isnan(gain.value) or gain.low > 0 or kappa.low > 0:
         return None
     index = f" Jain {jain.value:.2f} means nothing here." if jain and not np.isnan(jain.value) else ""
     return Finding(
@@ -69,21 +72,28 @@ def _spread(units: Table, right: Floats, rows: Floats, gap: Estimate | None) -> 
     statistic, p = homogeneity(right, rows)
     if np.isnan(p) or gap is None:
         return []
-    data = {"p": p, "statistic": statistic, "gap": gap.value, "expected": gap.expected}
-    if p >= SURE:
+    shown = _either(p, units["p_under_mean"])
+    data = {"p": shown, "statistic": statistic, "gap": gap.value, "expected": gap.expected}
+    noise = "" if np.isnan(gap.expected) else f", {gap.expected:.3f} from noise alone"
+    if shown >= SURE:
         text = (
-            f"All units are equal within noise (homogeneity p = {p:.2g}): a gap of {gap.value:.3f} is what "
-            f"equal units with so few rows would show (expected {gap.expected:.3f})."
+            f"No difference between units is shown (p = {shown:.2g}): they are equal within noise, as far "
+            f"as these rows can tell (gap {gap.value:.3f}{noise})."
         )
         return [Finding(kind="equal_within_noise", subject="population", text=text, data=data)]
     one = _one_unit(units, right, rows, statistic)
     if one:
         return [one]
     text = (
-        f"Units differ beyond noise (homogeneity p = {p:.2g}), and no single one explains it: "
-        f"gap {gap.value:.3f}, {gap.expected:.3f} from noise alone."
+        f"Units differ beyond noise (p = {shown:.2g}), and no single one explains it "
+        f"(gap {gap.value:.3f}{noise})."
     )
     return [Finding(kind="uneven", subject="population", text=text, data=data)]
+
+
+def _either(together: float, each: Floats) -> float:
+    """Two looks, at all units together and at the worst of them: the better of two p-values counts twice."""
+    return float(min(2 * np.nanmin([together, *each]), 1.0))
 
 
 def _one_unit(units: Table, right: Floats, rows: Floats, statistic: float) -> Finding | None:
@@ -93,20 +103,21 @@ def _one_unit(units: Table, right: Floats, rows: Floats, statistic: float) -> Fi
     rest = np.arange(rows.size) != odd
     without, p = homogeneity(right[rest], rows[rest])
     excess, left = statistic - rest.sum(), max(without - (rest.sum() - 1), 0.0)
-    if np.isnan(without) or excess <= 0 or left > excess / 2:
+    if np.isnan(without) or left > max(excess, 0) / 2:
         return None
     others, accuracy = float(right[rest].sum() / rows[rest].sum()), float(right[odd] / rows[odd])
     after = (
         f"all are equal within noise (p = {p:.2g})"
         if p >= SURE
-        else f"the spread beyond noise falls by {1 - left / excess:.0%}"
+        else f"the spread beyond noise falls by {1 - left / max(excess, 1e-9):.0%}"
     )
     kind: Kind = "one_bad_unit" if accuracy < others else "one_good_unit"
+    named = f"{'One' if p >= SURE else 'Above all one'} {kind.split('_')[1]} unit: {units['unit'][odd]}"
     return Finding(
         kind=kind,
         subject=str(units["unit"][odd]),
-        text=f"One {kind.split('_')[1]} unit: {units['unit'][odd]} at {accuracy:.3f} ({int(rows[odd])} "
-        f"rows), the others at {others:.3f}; without it {after}.",
+        text=f"{named} at {accuracy:.3f} ({int(rows[odd])} rows), the others at {others:.3f}; "
+        f"without it {after}.",
         data={"value": accuracy, "others": others, "p": p, "excess": excess, "left": left},
     )
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
-from muster.records import Block, Column, Estimate, Measure, Table, Tallies, same, stack
+from muster.records import Block, Bounds, Column, Estimate, Measure, Table, Tallies, grouped, same, stack
+from muster.summaries.leaving_out import METHOD, by_units
+from muster.summaries.pool import pool
 
+Span: TypeAlias = tuple[Any, Any, str]
+Units: TypeAlias = Literal["sampled", "fixed"]
 NUMBERS = {field.name for field in fields(Estimate)}
 COLUMNS = (
     "model", "unit", "time", "slice", "summary", "measure", "part", "value", "low", "high",
@@ -20,39 +24,59 @@ COLUMNS = (
 
 
 def finish(
-    block: Block, measures: Sequence[Measure], classes: Sequence[str], *, summary: str, level: float = 0.95
+    block: Block,
+    measures: Sequence[Measure],
+    classes: Sequence[str],
+    *,
+    summary: str,
+    level: float = 0.95,
+    spans: Callable[[Measure], Bounds] | None = None,
 ) -> Table:
     """The value of every measure for every entry of a block.
 
-    Measures of shape ``class`` give one row a class, named in ``part``;
-    matrices and curves number their parts.
+    Measures of shape ``class`` give one row a class, named in ``part``; matrices and curves
+    number their parts. `spans` gives further intervals: the wider ends are taken.
     """
     rows = counts_of(block.tallies).sum((-1, -2))
-    facts = {"n": rows.astype(np.int64), "units": block.units}
-    named = [(measure, _parts(measure, block, classes)) for measure in measures]
-    return stack(
-        [_one(block, measure, parts, facts | {"summary": summary}, level) for measure, parts in named]
-    )
+    facts = {"n": rows.astype(np.int64), "units": block.units, "summary": summary}
+    tables = []
+    for measure in measures:
+        more = spans(measure) if spans and measure.shape in {"unit", "class"} else None
+        span = _interval(block, measure, level, more)
+        tables.append(_one(block, measure, _parts(measure, block, classes), facts, span))
+    return stack(tables)
 
 
-def pooled(block: Block, measure: Measure, level: float = 0.95) -> Estimate:
-    """A measure over all entries of a block together, with interval and chance level."""
-    whole = {stat: tally.sum()[None] for stat, tally in block.tallies.items()}
-    low, high = measure.interval(whole, level) if measure.interval else (np.nan, np.nan)
-    value, rows = float(measure.finish(whole)[0]), counts_of(whole).sum()
-    return Estimate(
-        measure=measure.name,
-        summary="per_sample",
-        value=value,
-        low=float(np.ravel(low)[0]),
-        high=float(np.ravel(high)[0]),
-        level=level,
-        chance=float(np.ravel(_maybe(measure.chance, whole))[0]),
-        n=int(rows),
-        units=int(block.units.sum()),
-        method=measure.method or "no interval",
-        reason="" if value == value else measure.undefined if rows else "no rows",  # noqa: PLR0124
-    )
+def finish_pooled(
+    block: Block,
+    measures: Sequence[Measure],
+    classes: Sequence[str],
+    *,
+    summary: str = "per_sample",
+    level: float = 0.95,
+    units: Units = "sampled",
+) -> Table:
+    """The value of every measure over all units together, at every time and in every slice.
+
+    Where units are sampled, the interval knows of it.
+    """
+    whole = pool(block)
+    if units == "fixed":
+        return finish(whole, measures, classes, summary=summary, level=level)
+    group, _ = grouped(block.keys, tuple(name for name in block.keys.columns if name != "unit"))
+    parts = [block.where(group == entry) for entry in range(len(whole))]
+
+    def spans(measure: Measure) -> Bounds:
+        low, high = zip(*(by_units(part, measure.finish, level) for part in parts), strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+    return finish(whole, measures, classes, summary=summary, level=level, spans=spans)
+
+
+def pooled(block: Block, measure: Measure, level: float = 0.95, units: Units = "sampled") -> Estimate:
+    """A measure over all entries of a block together."""
+    (row,) = finish_pooled(block, [measure], (), level=level, units=units).rows()
+    return Estimate(level=level, **{name: value for name, value in row.items() if name in NUMBERS})
 
 
 def spelled(estimates: Sequence[Estimate], *, model: str, time: Any, slice_: str = "") -> Table:
@@ -86,9 +110,9 @@ def of_population(table: Table, time: Any, level: float) -> list[Estimate]:
     ]
 
 
-def _one(block: Block, measure: Measure, names: Column, facts: Mapping[str, Any], level: float) -> Table:
+def _one(block: Block, measure: Measure, names: Column, facts: Mapping[str, Any], span: Span) -> Table:
     value = measure.finish(block.tallies).reshape(len(block), -1)
-    low, high = measure.interval(block.tallies, level) if measure.interval else (np.nan, np.nan)
+    low, high, method = span
     parts, undefined = len(names), np.isnan(value)
     reason = np.where(undefined, measure.undefined, "").astype(object)
     reason[undefined & (facts["n"] == 0)[:, None]] = "no rows"
@@ -107,8 +131,16 @@ def _one(block: Block, measure: Measure, names: Column, facts: Mapping[str, Any]
         | {"part": np.tile(names, len(block))}
         | {name: column.ravel() for name, column in flat.items()}
         | {name: np.repeat(facts[name], parts) for name in ("n", "units")}
-        | {"method": same(measure.method or "no interval", value.size), "reason": reason.ravel()}
+        | {"method": same(method, value.size), "reason": reason.ravel()}
     )
+
+
+def _interval(block: Block, measure: Measure, level: float, more: Bounds | None) -> Span:
+    """The interval of each value and its method; with a second interval, the wider ends."""
+    low, high = measure.interval(block.tallies, level) if measure.interval else (np.nan, np.nan)
+    if more is None or np.isnan(more[0]).all():
+        return low, high, measure.method or "no interval"
+    return *np.clip((np.fmin(low, more[0]), np.fmax(high, more[1])), *measure.bounds), METHOD
 
 
 def _maybe(kernel: Any, tallies: Tallies) -> Any:

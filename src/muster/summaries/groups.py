@@ -7,16 +7,16 @@ who do not (false positive rate), and deserved when given (precision).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from muster.kernels.confusion import ratio
-from muster.kernels.resample import shares, shrink
+from muster.kernels.resample import Drawn, truths
 from muster.kernels.types import Floats
 from muster.records import Estimate
+from muster.summaries.redraw import of_shares
 
 Form: TypeAlias = Literal["difference", "ratio"]
 Rates: TypeAlias = Mapping[str, tuple[Floats, Floats]]
@@ -51,64 +51,59 @@ def fairness(
 ) -> list[Estimate]:
     """Difference (largest minus smallest) and ratio (smallest over largest) of every criterion.
 
-    Equalized odds takes the worse of its two rates. The interval redraws the
-    items of each group; ``expected`` is what equal groups would show. One group
-    alone, or a group without rows to take the rate from, is undefined.
+    Equalized odds takes the worse of its two rates. The interval is of the rates without
+    noise, and reaches to equality where equal groups could show as much; ``expected`` is what
+    they would show. One group alone, or one without rows to take the rate from, is undefined.
 
     >>> counts = np.array([[[40.0, 10.0], [10.0, 40.0]], [[45.0, 5.0], [30.0, 20.0]]])
     >>> {e.summary: round(e.value, 2) for e in fairness(counts, 1)}["equal_opportunity_difference"]
     0.4
     """
     found = rates(counts, positive)
-    rng = np.random.default_rng(seed)
     facts = {"measure": "group_fairness", "n": int(counts.sum()), "units": len(counts), "level": level}
-    redraw = partial(_drawn, found, draws=draws, rng=rng) if draws else None
+    drawn = {name: _drawn(*rate, draws, seed) for name, rate in found.items()} if draws else {}
     return [
-        _criterion(found, parts, form, redraw, facts | {"summary": f"{criterion}_{form}"})
+        _criterion(found, parts, form, drawn, facts | {"summary": f"{criterion}_{form}"})
         for criterion, parts in CRITERIA.items()
         for form in FORMS
     ]
 
 
 def _criterion(
-    found: Rates, parts: tuple[str, ...], form: Form, redraw: Callable[..., Floats] | None, facts: Any
+    found: Rates, parts: tuple[str, ...], form: Form, drawn: Mapping[str, Drawn], facts: Any
 ) -> Estimate:
     value = float(_worst([_spread(ratio(*found[part])[None], form) for part in parts], form)[0])
     if np.isnan(value):
         return Estimate(value=value, reason=_reason(found, parts), **facts)
-    if redraw is None:
+    if not drawn:
         return Estimate(value=value, method="no interval", **facts)
-    seen, equal = (redraw(parts, form, pooled=pooled) for pooled in (False, True))
-    low, high = np.nanquantile(seen, (0.5 - facts["level"] / 2, 0.5 + facts["level"] / 2))
+    truth, equal = (_worst([_spread(drawn[part][i], form) for part in parts], form) for i in (0, 1))
+    beyond = (1 - facts["level"]) / 2
+    low, high = np.nanquantile(truth, (beyond, 1 - beyond))
     worse = equal >= value - 1e-9 if form == "difference" else equal <= value + 1e-9
+    p = float((1 + worse.sum()) / (1 + worse.size))
+    if p > beyond:
+        low, high = (0.0, high) if form == "difference" else (low, 1.0)
     return Estimate(
         value=value,
         low=float(min(low, value)),
         high=float(max(high, value)),
         expected=float(np.nanmean(equal)),
-        p_value=float((1 + worse.sum()) / (1 + worse.size)),
-        method="bootstrap of items",
+        p_value=p,
+        method="bootstrap of items, less noise",
         **facts,
     )
 
 
-def _drawn(
-    found: Rates, parts: tuple[str, ...], form: Form, *, draws: int, rng: np.random.Generator, pooled: bool
-) -> Floats:
-    spreads = []
-    for part in parts:
-        top, bottom = found[part]
-        rate = np.full(top.shape, top.sum() / bottom.sum()) if pooled else _without_noise(top, bottom)
-        drawn = shares(rate, bottom)(slice(None), (draws, rate.size), rng)
-        spreads.append(_spread(drawn, form))
-    return _worst(spreads, form)
-
-
-def _without_noise(top: Floats, bottom: Floats) -> Floats:
-    """Rates of the groups pulled together by what noise adds to their spread."""
-    rate = ratio(top, bottom)
-    errors = np.sqrt(rate * (1 - rate) / np.maximum(bottom - 1, 1))
-    return np.clip(shrink(rate, errors), 0, 1)
+def _drawn(top: Floats, bottom: Floats, draws: int, seed: int) -> Drawn:
+    """What the rates of the groups may be without noise, and what equal groups would show."""
+    none: Floats = np.full((1, top.size), np.nan)
+    if not bottom.all():
+        return none, none
+    rng, rate = np.random.default_rng(seed), top / bottom
+    noise = of_shares(rate, bottom, float(top.sum() / bottom.sum()))
+    blocks = [values for values, _ in truths(rate, noise.errors, bottom, draws, rng, units=False)]
+    return np.clip(np.concatenate(blocks), 0, 1), noise.equal((draws, rate.size), rng)
 
 
 def _spread(rate: Floats, form: Form) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from muster.errors import BadConfig, nearest
+from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Estimate, Measure, Table, stack
-from muster.summaries.estimates import finish, spelled
-from muster.summaries.pool import pool
+from muster.summaries.estimates import Units, finish, finish_pooled, spelled
 from muster.summaries.trend import moments
 
 
@@ -43,12 +43,18 @@ def roles(block: Block, holdout: Sequence[str | int] = (), shared: Sequence[str 
     return Roles(*(block.where(rows) for rows in (~out & ~alike, out, alike)))
 
 
-def kinds(of: Roles, measures: Sequence[Measure], classes: Sequence[str], level: float = 0.95) -> list[Table]:
+def kinds(
+    of: Roles,
+    measures: Sequence[Measure],
+    classes: Sequence[str],
+    level: float = 0.95,
+    units: Units = "sampled",
+) -> list[Table]:
     """Every kind of evaluation under its name, at every time."""
     single = [measure for measure in measures if measure.shape == "unit"]
 
     def whole(block: Block, summary: str) -> Table:
-        return finish(pool(block), measures, classes, summary=summary, level=level)
+        return finish_pooled(block, measures, classes, summary=summary, level=level, units=units)
 
     found = [
         finish(of.members, single, classes, summary="unit", level=level),
@@ -70,18 +76,19 @@ def per_unit_mean(block: Block, measures: Sequence[Measure], *, summary: str, le
     """For every time, the mean of the finished values over units where they are defined.
 
     The interval is Student's over units: it is for the mean of the population
-    that the units were drawn from.
+    that the units were drawn from. It is never narrower than the noise of the items makes it.
     """
     model = str(block.keys["model"][0])
     tables = []
     for moment, now in moments(block):
         rows = counts_of(now.tallies).sum((-1, -2))
-        found = [_mean(measure, measure.finish(now.tallies), rows, summary, level) for measure in measures]
+        found = [_mean(measure, now, rows, summary, level) for measure in measures]
         tables.append(spelled(found, model=model, time=moment))
     return stack(tables)
 
 
-def _mean(measure: Measure, values: Any, rows: Any, summary: str, level: float) -> Estimate:
+def _mean(measure: Measure, block: Block, rows: Floats, summary: str, level: float) -> Estimate:
+    values = measure.finish(block.tallies)
     known = ~np.isnan(values)
     units, n = int(known.sum()), int(rows[known].sum())
     facts: dict[str, Any] = {
@@ -96,6 +103,16 @@ def _mean(measure: Measure, values: Any, rows: Any, summary: str, level: float) 
     value = float(values[known].mean())
     if units == 1:
         return Estimate(value=value, method="no interval", **facts)
-    reach = float(stdtrit(units - 1, 0.5 + level / 2) * values[known].std(ddof=1) / np.sqrt(units))
+    reach = stdtrit(units - 1, 0.5 + level / 2) * values[known].std(ddof=1) / np.sqrt(units)
+    reach = max(float(reach), _noise(measure, block, values, level))
     low, high = np.clip((value - reach, value + reach), *measure.bounds)
     return Estimate(value=value, low=float(low), high=float(high), method="Student over units", **facts)
+
+
+def _noise(measure: Measure, block: Block, values: Floats, level: float) -> float:
+    """How far the mean may be off because the items of each unit are few."""
+    if measure.interval is None:
+        return 0.0
+    low, high = measure.interval(block.tallies, level)
+    reach = np.fmax(high - values, values - low)
+    return float(np.sqrt(np.nansum(reach**2)) / max((~np.isnan(values)).sum(), 1))

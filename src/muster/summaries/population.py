@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from muster.errors import BadConfig
 from muster.kernels import inequality, resample
 from muster.kernels.interval import quantile
-from muster.kernels.resample import Draw
 from muster.kernels.types import Floats
 from muster.measures.confusion import count, counts_of
 from muster.records import Block, Estimate, Measure, Table, Tally
-from muster.summaries.redraw import Redraw, of_errors, of_shares, of_tables
+from muster.summaries.estimates import Units
+from muster.summaries.redraw import Noise, of_errors, of_shares, of_tables
 
-Units = Literal["sampled", "fixed"]
 TROUBLE = {
     "min": "below", "p10": "below", "worst_tenth": "below", "gap": "above",
     "variance_ddof0": "above", "variance_ddof1": "above", "std_ddof0": "above", "std_ddof1": "above",
@@ -26,20 +24,27 @@ TROUBLE = {
     "max_deviation": "above", "max_shortfall": "above",
 }  # fmt: skip
 NAMES = (*inequality.SPREADS, "under", "max_deviation", "max_shortfall")
-LEVEL, NOT_REDRAWN = 0.95, "not redrawn"
-TABLES, DRAWN, LEAST = 1_000_000, 30_000_000, 100
 LEVELS = ("mean", "min", "p10", "worst_tenth", "median", "max")
+OF_THESE = ("min", "max", "gap", "under", "max_deviation", "max_shortfall")
+LEVEL, NOT_REDRAWN = 0.95, "not redrawn"
+TABLES, DRAWN, LEAST, EQUALS = 1_000_000, 30_000_000, 100, 199
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Population:
-    """Defined values of one measure over units, and how they would vary if items were drawn again."""
+    """Defined values of one measure over units, and how noisy they are.
+
+    ``naive`` are the values of a model that always names the most frequent class, where that
+    is known; ``chance`` is what it would score on all rows.
+    """
 
     measure: str
     values: Floats
     rows: Floats
-    redraw: Redraw
+    noise: Noise
+    bounds: tuple[float, float] = (0.0, 1.0)
     chance: float = np.nan
+    naive: Floats | None = None
     undefined: int = 0
 
     @property
@@ -50,11 +55,11 @@ class Population:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Indices of redrawn populations: as seen, with all units equal, and at chance."""
+    """Indices of drawn populations: of the truth behind the values, with all units equal, and at chance."""
 
-    seen: Mapping[str, Floats] = field(default_factory=dict)
+    truth: Mapping[str, Floats] = field(default_factory=dict)
     equal: Mapping[str, Floats] = field(default_factory=dict)
-    chance: Mapping[str, Floats] = field(default_factory=dict)
+    chance: Mapping[str, float] = field(default_factory=dict)
     method: str = NOT_REDRAWN
 
 
@@ -74,17 +79,28 @@ def population(block: Block, measure: Measure) -> Population:
             f"not by {measure.name}"
         )
     values, counts = measure.finish(block.tallies), counts_of(block.tallies)
-    known, rows = np.flatnonzero(~np.isnan(values)), counts.sum((-1, -2))
+    known = np.flatnonzero(~np.isnan(values))
     whole = {stat: tally.sum() for stat, tally in block.tallies.items()}
-    chance = float(measure.chance(whole)) if measure.chance and measure.is_share else np.nan
-    found, n, pooled = values[known], rows[known], float(measure.finish(whole))
+    counts = counts[known]
+    return Population(
+        measure=measure.name,
+        values=values[known],
+        rows=counts.sum((-1, -2)),
+        noise=_noise(block.where(known), measure, values[known], counts),
+        bounds=measure.bounds,
+        chance=float(measure.chance(whole)) if measure.chance else np.nan,
+        naive=_naive(measure, counts) if measure.count is count else None,
+        undefined=values.size - known.size,
+    )
+
+
+def _noise(block: Block, measure: Measure, values: Floats, counts: Floats) -> Noise:
+    rows = counts.sum((-1, -2))
     if measure.is_share:
-        redraw = of_shares(found, n, pooled, chance)
-    elif measure.count is count and counts[known].size <= TABLES:
-        redraw = of_tables(counts[known], found, partial(_read, measure))
-    else:
-        redraw = of_errors(found, _errors(block.where(known), measure, found), pooled)
-    return Population(measure.name, found, n, redraw, chance, values.size - known.size)
+        return of_shares(values, rows, float((values * rows).sum() / max(rows.sum(), 1)))
+    if measure.count is count and counts.size <= TABLES:
+        return of_tables(counts, partial(_read, measure))
+    return of_errors(values, _errors(block, measure, values), rows)
 
 
 def _read(measure: Measure, counts: Floats) -> Floats:
@@ -92,7 +108,17 @@ def _read(measure: Measure, counts: Floats) -> Floats:
     return measure.finish({"confusion": Tally(counts.reshape(*counts.shape[:-2], -1), np.empty(0))})
 
 
+def _naive(measure: Measure, counts: Floats) -> Floats:
+    """What always naming the most frequent class of all units would score in each."""
+    answers = np.zeros(counts.shape[-1])
+    answers[counts.sum((0, 2)).argmax()] = 1
+    found = _read(measure, counts.sum(-1)[..., None] * answers)
+    return found[~np.isnan(found)]
+
+
 def _errors(block: Block, measure: Measure, values: Floats) -> Floats:
+    if measure.error is not None:
+        return measure.error(block.tallies)
     if measure.interval is None:
         return np.zeros(values.size)
     low, high = measure.interval(block.tallies, LEVEL)
@@ -108,18 +134,19 @@ def summarise(
     units: Units = "sampled",
     share: float = 0.8,
 ) -> list[Estimate]:
-    """Every index, its interval, and what it would be if all units were equal, or at chance.
+    """Every index, its interval, what it would be if all units were equal, and at chance.
 
-    The interval comes from redrawn units and items: values are pulled together
-    until only the spread beyond noise is left, units are resampled, and items
-    redrawn, so that noise is counted once. With ``units="fixed"`` the units are
-    the population itself and only items are redrawn. The interval is widened,
-    where need be, to hold the value.
+    The interval is of the index without noise: values are drawn between the mean and what was
+    seen, as near to the latter as noise leaves it known, and units are resampled. With
+    ``units="fixed"`` the units are the population itself; the worst, the best and what is read
+    off them are of these units either way. Where equal units could show as much, the interval
+    reaches to equality. It is widened, where need be, to hold the value seen.
     """
     if not of.values.size:
         return [_undefined(of, name, "no unit has a value") for name in NAMES]
     values = inequality.indices(np.sort(of.values), of.level, share)
-    drawn = _redrawn(of, draws, np.random.default_rng(seed), units, share) if draws else Drawn()
+    drawn = _drawn(of, draws, np.random.default_rng(seed), units, share) if draws else Drawn()
+    drawn = replace(drawn, chance=_at_chance(of, share))
     return [_estimate(of, name, float(value), drawn, level) for name, value in values.items()]
 
 
@@ -133,51 +160,78 @@ def histogram(values: Floats, bins: int = 10) -> Table:
     return Table.of({"from": edges[:-1], "up_to": edges[1:], "units": units})
 
 
-def _redrawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:
-    many = of.values.size
-    times = min(draws, max(DRAWN // (many * of.redraw.width), LEAST))
+def _drawn(of: Population, draws: int, rng: np.random.Generator, units: Units, share: float) -> Drawn:
+    many, noise = of.values.size, of.noise
+    times = min(draws, max(DRAWN // many, LEAST))
+    equals = max(min(draws // 2, DRAWN // (many * noise.width)), EQUALS)
 
-    def draw(maker: Draw, times: int, *, resampled: bool = False) -> dict[str, Floats]:
-        width = of.redraw.width
-        blocks = resample.populations(maker, of.rows, max(times, 1), rng, units=resampled, width=width)
+    def indices(blocks: Iterable[resample.Drawn]) -> dict[str, Floats]:
         found = [inequality.indices(values, whole, share) for values, whole in blocks]
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
-    sampled = units == "sampled"
-    stretch = np.sqrt(many / max(many - 1, 1)) if sampled else 1.0
-    seen = draw(of.redraw.seen(stretch), times, resampled=sampled)
-    equal = draw(of.redraw.equal, times // 2)
-    chance = draw(of.redraw.chance, times // 5) if of.redraw.chance else {}
-    what = "bootstrap of units and items" if sampled else "bootstrap of items"
-    return Drawn(seen, equal, chance, what if times == draws else f"{what}, {times} draws")
+    def truth(*, resampled: bool) -> dict[str, Floats]:
+        blocks = resample.truths(of.values, noise.errors, of.rows, times, rng, units=resampled)
+        return indices((np.clip(values, *of.bounds), whole) for values, whole in blocks)
+
+    these = truth(resampled=False)
+    sampled = truth(resampled=True) if units == "sampled" else these
+    return Drawn(
+        {name: (these if name in OF_THESE else sampled)[name] for name in NAMES},
+        indices(resample.populations(noise.equal, of.rows, equals, rng, noise.width)),
+        method=f"bootstrap of {'units and ' if units == 'sampled' else ''}items, less noise",
+    )
 
 
 def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: float) -> Estimate:
     if np.isnan(value):
         few = of.values.size < 2
         return _undefined(of, name, "fewer than two units" if few else "the values are all zero")
-    low, high, expected, p = np.nan, np.nan, np.nan, np.nan
-    if name in drawn.seen:
-        low, high = np.nanquantile(drawn.seen[name], (0.5 - level / 2, 0.5 + level / 2))
-    if name in drawn.equal and name in TROUBLE:
-        equal = drawn.equal[name]
-        worse = equal >= value - 1e-9 if TROUBLE[name] == "above" else equal <= value + 1e-9
-        expected, p = float(np.nanmean(equal)), (1 + worse.sum()) / (1 + equal.size)
-    chance = float(np.nanmean(drawn.chance[name])) if name in drawn.chance else np.nan
+    expected, p = _against_equals(name, value, drawn)
+    low, high = _interval(name, value, drawn, level, p) if drawn.truth else (np.nan, np.nan)
     return Estimate(
         measure=of.measure,
         summary=name,
         value=value,
-        low=float(min(low, value)),
-        high=float(max(high, value)),
+        low=low,
+        high=high,
         level=level,
         expected=expected,
-        chance=of.chance if np.isnan(chance) and name in LEVELS else chance,
-        p_value=float(p),
+        chance=drawn.chance.get(name, of.chance if name in LEVELS else np.nan),
+        p_value=p,
         n=int(of.rows.sum()),
         units=int(of.values.size),
         method=drawn.method,
     )
+
+
+def _against_equals(name: str, value: float, drawn: Drawn) -> tuple[float, float]:
+    """What equal units would show, and how often they would show as much."""
+    if name not in TROUBLE or name not in drawn.equal:
+        return np.nan, np.nan
+    equal = drawn.equal[name]
+    worse = equal >= value - 1e-9 if TROUBLE[name] == "above" else equal <= value + 1e-9
+    return float(np.nanmean(equal)), float((1 + worse.sum()) / (1 + equal.size))
+
+
+def _interval(name: str, value: float, drawn: Drawn, level: float, p: float) -> tuple[float, float]:
+    beyond = (1 - level) / 2
+    low, high = np.nanquantile(drawn.truth[name], (beyond, 1 - beyond))
+    if p > beyond:
+        if TROUBLE[name] == "above":
+            low = 0.0
+        elif name in LEVELS:
+            high = max(high, np.nanquantile(drawn.truth["mean"], 1 - beyond))
+        else:
+            high = 1.0
+    return float(min(low, value)), float(max(high, value))
+
+
+def _at_chance(of: Population, share: float) -> dict[str, float]:
+    """The indices of a model that always names the most frequent class."""
+    if of.naive is None or not of.naive.size:
+        return {}
+    found = inequality.indices(np.sort(of.naive), np.asarray(of.chance), share)
+    return {name: float(value) for name, value in found.items()}
 
 
 def _undefined(of: Population, name: str, reason: str) -> Estimate:

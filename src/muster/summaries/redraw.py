@@ -1,4 +1,4 @@
-"""How the values of units vary when their items are drawn again: as seen, and if all units were equal."""
+"""How noisy the values of units are, and how they would vary by noise alone if all units were equal."""
 
 from __future__ import annotations
 
@@ -9,58 +9,53 @@ import numpy as np
 
 from muster.kernels import resample
 from muster.kernels.resample import Draw
+from muster.kernels.slopes import softened
 from muster.kernels.types import Floats
 
 PROBES = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Redraw:
-    """``seen`` takes how far values are spread out again after noise was taken from them.
+class Noise:
+    """The standard error of each value, and draws of a population whose units are all equal.
 
     ``width`` is how many numbers a value is drawn from.
     """
 
-    seen: Callable[[float], Draw]
+    errors: Floats
     equal: Draw
-    chance: Draw | None = None
     width: int = 1
 
 
-def of_shares(values: Floats, rows: Floats, pooled: float, chance: float) -> Redraw:
-    """Shares of right answers: binomial."""
-    errors = np.sqrt(values * (1 - values) / np.maximum(rows - 1, 1))
-
-    def seen(stretch: float) -> Draw:
-        return resample.shares(np.clip(resample.shrink(values, errors, stretch), 0, 1), rows)
-
-    def level(share: float) -> Draw:
-        return resample.shares(np.full(values.size, share), rows)
-
-    return Redraw(seen, level(pooled), None if np.isnan(chance) else level(chance))
+def of_shares(values: Floats, rows: Floats, pooled: float) -> Noise:
+    """Shares of right answers: binomial. Half a row is added to either side, so that few are not certain."""
+    soft = (values * rows + 0.5) / (rows + 1)
+    whole = (pooled * rows.sum() + 0.5) / (rows.sum() + 1)
+    errors = evened(np.sqrt(soft * (1 - soft) / rows), rows)
+    return Noise(errors, resample.shares(np.full(values.size, whole), rows))
 
 
-def of_tables(counts: Floats, values: Floats, finish: Callable[[Floats], Floats]) -> Redraw:
-    """What is read off confusion counts ``[units, truth, guess]``: multinomial.
-
-    Noise is taken from a unit by mixing its table with that of all.
-    """
-    rows = counts.sum((-1, -2))
-    own, whole = counts / rows[:, None, None], counts.sum(0) / counts.sum()
-    equal = resample.tables(np.broadcast_to(whole, own.shape), rows, finish)
-    probes = equal(slice(None), (PROBES, rows.size), np.random.default_rng(0))
-
-    def seen(stretch: float) -> Draw:
-        kept = min(resample.kept(values, probes.std(0)) * stretch, 1.0)
-        return resample.tables(kept * own + (1 - kept) * whole, rows, finish)
-
-    return Redraw(seen, equal, width=whole.size)
+def of_tables(counts: Floats, finish: Callable[[Floats], Floats]) -> Noise:
+    """What is read off confusion counts ``[units, truth, guess]``: multinomial."""
+    whole, rows = softened(counts.sum(0)), counts.sum((-1, -2))
+    equal = resample.tables(whole, rows, finish)
+    probes = equal((PROBES, rows.size), np.random.default_rng(0))
+    return Noise(evened(probes.std(0), rows), equal, whole.size)
 
 
-def of_errors(values: Floats, errors: Floats, pooled: float) -> Redraw:
+def of_errors(values: Floats, errors: Floats, rows: Floats) -> Noise:
     """Anything else: normal, by the standard error of each unit."""
+    even = evened(errors, rows)
+    return Noise(even, resample.normals(np.full(values.size, values @ rows / rows.sum()), even))
 
-    def seen(stretch: float) -> Draw:
-        return resample.normals(resample.shrink(values, errors, stretch), errors)
 
-    return Redraw(seen, resample.normals(np.full(values.size, pooled), errors))
+def evened(errors: Floats, rows: Floats) -> Floats:
+    """Errors that differ by the number of rows alone.
+
+    The error of a share is small where the share is large: a unit that is good by chance would
+    look certain, and the mean would lean towards it.
+
+    >>> evened(np.array([0.1, 0.3]), np.array([50.0, 50.0])).round(3).tolist()
+    [0.224, 0.224]
+    """
+    return np.asarray(np.sqrt((errors**2 * rows**2).sum() / rows.sum() / rows))

@@ -9,11 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, RootModel, model_validator
 
 from muster.errors import nearest
-from muster.kernels.significance import holm
 from muster.records import Estimate, Status, Verdict
 from muster.sources.config import parse, read
 from muster.summaries.population import LEVELS, NOT_REDRAWN
@@ -102,19 +100,16 @@ def unmatched(path: str | Path, there: Iterable[tuple[str, str]]) -> list[str]:
     return [f"no estimate {name!r}{nearest(name, known)}" for name in own if name not in known]
 
 
-def judge(
-    estimate: Estimate, band: Band, subject: str = "population", rows: float = math.inf, p: float = math.nan
-) -> Verdict:
+def judge(estimate: Estimate, band: Band, subject: str = "population", rows: float = math.inf) -> Verdict:
     """Compare an estimate with its band; too little evidence is `unknown`, never `ok`.
 
-    `rows` is how many rows the unit in the middle has; `p` how often equal units would
-    show as much, corrected for looking at many.
+    `rows` is how many rows the unit in the middle has.
 
     >>> seen = Estimate(measure="accuracy", summary="gini", value=0.45, low=0.42, high=0.48, units=3)
     >>> judge(seen, Band(bad="above", watch=0.3, breach=0.4, min_units=5)).why
     '3 units, 5 needed'
     """
-    status, why = _weigh(estimate, band, rows, p)
+    status, why = _weigh(estimate, band, rows)
     return Verdict(
         subject=subject,
         measure=estimate.measure,
@@ -134,9 +129,7 @@ def judge_all(estimates: Iterable[Estimate], bands: Bands, rows: float = math.in
     """
     found = [(estimate, bands.of(estimate.measure, estimate.summary)) for estimate in estimates]
     means = {estimate.measure: estimate.value for estimate, _ in found if estimate.summary == "mean"}
-    pairs = [(_plain(e, band, means), band) for e, band in found if band]
-    p = holm(np.array([estimate.p_value for estimate, _ in pairs], float))
-    return [judge(e, band, rows=rows, p=float(of)) for (e, band), of in zip(pairs, p, strict=True)]
+    return [judge(_plain(e, band, means), band, rows=rows) for e, band in found if band]
 
 
 def _plain(estimate: Estimate, band: Band, means: Mapping[str, float]) -> Estimate:
@@ -146,7 +139,7 @@ def _plain(estimate: Estimate, band: Band, means: Mapping[str, float]) -> Estima
     return replace(estimate, expected=math.nan, p_value=math.nan)
 
 
-def _weigh(estimate: Estimate, band: Band, rows: float, p: float) -> tuple[Status, str]:
+def _weigh(estimate: Estimate, band: Band, rows: float) -> tuple[Status, str]:
     """What stops a verdict, and what it is if nothing does."""
     if math.isnan(estimate.value):
         return Status.UNKNOWN, estimate.reason
@@ -156,25 +149,20 @@ def _weigh(estimate: Estimate, band: Band, rows: float, p: float) -> tuple[Statu
         return Status.UNKNOWN, f"half of the units have {rows:g} rows or fewer, {band.min_rows} needed"
     if estimate.method == NOT_REDRAWN:
         return Status.UNKNOWN, f"{estimate.value:.3g}, but no population was redrawn: noise is not known"
-    return _against_noise(estimate, band, p)
+    return _against_noise(estimate, band)
 
 
-def _against_noise(estimate: Estimate, band: Band, p: float) -> tuple[Status, str]:
+def _against_noise(estimate: Estimate, band: Band) -> tuple[Status, str]:
     """The value says where it lies; noise and the interval say whether that may be said."""
     value, status = estimate.value, band.status(estimate.value)
     ends = [band.status(end) for end in (estimate.low, estimate.high) if not math.isnan(end)]
     span = f" [{estimate.low:.3g}, {estimate.high:.3g}]" if ends else ""
     if status is Status.OK and Status.BREACH not in ends:
         return status, f"{value:.3g}{span} is within {band.words()}"
-    if p >= NOISE:
+    if estimate.p_value >= NOISE:
         return Status.UNKNOWN, (
-            f"{value:.3g} is what equal units would show with so few rows "
-            f"(expected {estimate.expected:.3g}, p = {p:.2g})"
-        )
-    if not math.isnan(estimate.expected) and band.status(estimate.expected) is not Status.OK:
-        return (
-            Status.UNKNOWN,
-            f"{value:.3g}, but noise alone would show {estimate.expected:.3g} with so few rows",
+            f"equal units could show {value:.3g} with so few rows "
+            f"(expected {estimate.expected:.3g}, p = {estimate.p_value:.2g})"
         )
     if {Status.OK, Status.BREACH} <= {status, *ends}:
         return Status.UNKNOWN, f"the interval{span} reaches from ok to breach"

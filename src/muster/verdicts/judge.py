@@ -7,16 +7,20 @@ import math
 from muster.records import Estimate, Status, Table, Verdict
 
 USELESS = 0.05
+BAND = "at least {share:g} of the mean over the other units"
 
 
-def against_chance(gain: Estimate) -> Verdict:
+def against_chance(gain: Estimate, kappa: Estimate) -> Verdict:
     """Is the model better than one that always names the most frequent class?
 
     `gain` is its accuracy less that of the other. It is a breach when the model is shown
-    to go less than a twentieth of the way from there to perfect, or to be worse.
+    to go less than a twentieth of the way from there to perfect, or to be worse; but not
+    where kappa shows that it tells the classes apart: of classes that are seldom, the
+    most accurate answer is to name none.
 
     >>> gain = Estimate(measure="accuracy", summary="over_chance", value=0, low=-0.01, high=0.01, chance=0.1)
-    >>> against_chance(gain).status.value
+    >>> kappa = Estimate(measure="kappa", summary="per_sample", value=0, low=-0.02, high=0.02)
+    >>> against_chance(gain, kappa).status.value
     'breach'
     """
     said = f"accuracy {gain.value:+.3g} [{gain.low:+.3g}, {gain.high:+.3g}] over chance, {gain.chance:.3g}"
@@ -24,6 +28,10 @@ def against_chance(gain: Estimate) -> Verdict:
         status, why = Status.UNKNOWN, gain.reason
     elif gain.low > 0:
         status, why = Status.OK, said
+    elif kappa.low > 0:
+        status = Status.OK if gain.high >= 0 else Status.WATCH
+        why = f"{said}; yet it tells the classes apart: kappa {kappa.value:.3g} "
+        why += f"[{kappa.low:.3g}, {kappa.high:.3g}]"
     elif gain.high < USELESS * (1 - gain.chance):
         status, why = Status.BREACH, f"{said}: no better; indices of spread mean nothing"
     else:
@@ -60,10 +68,11 @@ def of_units(units: Table, share: float) -> list[Verdict]:
                 units=1,
                 method="Wilson",
             ),
-            band=f"at least {share:g} of the mean over units",
+            band=BAND.format(share=share),
             status=Status.BREACH,
             why=f"{row['accuracy']:.3g} [{row['low']:.3g}, {row['high']:.3g}] from {row['n']} rows is below "
-            f"{share:g} of the mean over units (p = {row['p_under_share']:.2g} after Holm)",
+            f"{row['line']:.3g}, {share:g} of the mean over the other units "
+            f"(p = {row['p_under_share']:.2g} after Holm)",
             label="under-served",
         )
         for row in flagged.rows()
@@ -71,15 +80,15 @@ def of_units(units: Table, share: float) -> list[Verdict]:
 
 
 def _none(units: Table, share: float) -> Verdict:
-    unproven, silent = (int((units["finding"] == name).sum()) for name in ("low, unproven", "no rows"))
     known = units.where(units["n"] > 0)
-    few = len(known) < 2
-    status = Status.UNKNOWN if unproven or silent or few else Status.OK
-    why = f"no unit is below {share:g} of the mean over units beyond noise"
+    silent, few = len(units) - len(known), len(known) < 2
+    open_ = int((known["low_for_many"] < known["line"]).sum())
+    status = Status.UNKNOWN if open_ or silent or few else Status.OK
+    why = f"no unit is shown to be below {share:g} of the mean over the other units"
     if few:
         why = "fewer than two units with rows: there is nobody to compare with"
-    if unproven:
-        why += f", but {unproven} lie below it with too few rows to tell"
+    elif open_:
+        why += f", but {open_} of {len(known)} could be: their rows are too few to tell"
     if silent:
         why += f"; {silent} have no rows"
     return Verdict(
@@ -94,7 +103,7 @@ def _none(units: Table, share: float) -> Verdict:
             reason="" if len(known) else "no rows",
             n=int(known["n"].sum()),
         ),
-        band=f"at least {share:g} of the mean over units",
+        band=BAND.format(share=share),
         status=status,
         why=why,
     )

@@ -16,8 +16,9 @@ def units_lead(units: Units, indices: Sequence[Estimate], share: float) -> str:
     count = {name: int((units["finding"] == name).sum()) for name in set(units["finding"].tolist())}
     lead = (
         f"{count.get('under-served', 0)} of {len(units):,} units are under-served: below {share:g} of "
-        f"the mean beyond noise, corrected for looking at all. {count.get('below the mean', 0)} more are "
-        f"below the mean, {count.get('low, unproven', 0)} are low with too few rows to tell."
+        f"the mean over the others beyond noise, corrected for looking at all. "
+        f"{count.get('low, unproven', 0)} are as low with too few rows to tell, "
+        f"{count.get('below the mean', 0)} more are below the mean."
     )
     if count.get("no rows"):
         lead += f" {count['no rows']} have no rows."

@@ -22,7 +22,7 @@ from muster.summaries.attributes import GroupFairness, columns_of, group_fairnes
 from muster.summaries.chance import over_chance
 from muster.summaries.classes import across_units
 from muster.summaries.diagnose import diagnose, difficult
-from muster.summaries.estimates import finish, of_population, pooled, spelled
+from muster.summaries.estimates import finish, finish_pooled, of_population, pooled, spelled
 from muster.summaries.kinds import kinds, roles
 from muster.summaries.pool import pool
 from muster.summaries.population import population, summarise
@@ -60,15 +60,17 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
     last = natural(members.keys["time"].tolist())[-1]
     now = members.where(members.keys["time"] == last)
     slices = _slices_of(block, now.keys["unit"], last)
-    whole, gain = pooled(now, ACCURACY, asked.level), over_chance(now, asked.level)
+    whole = pooled(now, ACCURACY, asked.level, asked.units)
+    gain = over_chance(now, asked.level, asked.units)
+    kappa = pooled(now, CATALOG["kappa"], asked.level, asked.units)
     spreads = _spreads(now, asked)
     names, right, rows = _everybody(members, now, asked.expect)
     units = list_units(names, right, rows, share=asked.under_share, level=asked.level)
     sizes = with_size(right, rows, level=asked.level, draws=asked.draws // 2, seed=asked.seed)
     groups = _groups(slices, classes, asked)
     tables = [
-        *kinds(parts, measures, classes, asked.level),
-        *_slice_tables(slices, classes, measures, asked.level),
+        *kinds(parts, measures, classes, asked.level, asked.units),
+        *_slice_tables(slices, classes, measures, asked),
         *(spelled(found, model=asked.model, time=last) for found in (*spreads.values(), sizes, [gain])),
         *(table for group in groups for table in group.tables(asked.model, last)),
     ]
@@ -82,10 +84,13 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
         pooled=whole,
         classes=across_units(counts_of(now.tallies), classes),
         reliability=reliability(now, asked.level),
-        trend=trend(members, ACCURACY, asked.level),
+        trend=trend(members, ACCURACY, asked.level, asked.units),
         groups=groups,
-        findings=[*diagnose(units, gain, spreads["accuracy"], sizes), *_difficult(now, slices, classes)],
-        verdicts=_verdicts(gain, of_population(estimates, last, asked.level), units, asked),
+        findings=[
+            *diagnose(units, (gain, kappa), spreads["accuracy"], sizes),
+            *_difficult(now, slices, classes),
+        ],
+        verdicts=_verdicts((gain, kappa), of_population(estimates, last, asked.level), units, asked),
     )
 
 
@@ -138,14 +143,14 @@ def _groups(slices: Block, classes: Sequence[str], asked: Settings) -> list[Grou
 
 
 def _slice_tables(
-    slices: Block, classes: Sequence[str], measures: Sequence[Measure], level: float
+    slices: Block, classes: Sequence[str], measures: Sequence[Measure], asked: Settings
 ) -> list[Table]:
     if not len(slices):
         return []
     single = [measure for measure in measures if measure.shape == "unit"]
     return [
-        finish(pool(slices), single, classes, summary="per_sample", level=level),
-        finish(slices, [ACCURACY], classes, summary="unit", level=level),
+        finish_pooled(slices, single, classes, level=asked.level, units=asked.units),
+        finish(slices, [ACCURACY], classes, summary="unit", level=asked.level),
     ]
 
 
@@ -165,11 +170,13 @@ def _difficult(now: Block, slices: Block, classes: Sequence[str]) -> list[Findin
     return found
 
 
-def _verdicts(gain: Estimate, estimates: Sequence[Estimate], units: Units, asked: Settings) -> list[Verdict]:
+def _verdicts(
+    chance: tuple[Estimate, Estimate], estimates: Sequence[Estimate], units: Units, asked: Settings
+) -> list[Verdict]:
     bands = load_bands(asked.bands) if asked.bands else default_bands()
     if asked.bands:
         wrong = unmatched(asked.bands, ((e.measure, e.summary) for e in estimates))
         if wrong:
             raise BadConfig(f"{asked.bands}: {'; '.join(wrong)}")
     judged = judge_all(estimates, bands, float(np.median(units["n"])))
-    return [against_chance(gain), *judged, *of_units(units, asked.under_share)]
+    return [against_chance(*chance), *judged, *of_units(units, asked.under_share)]
