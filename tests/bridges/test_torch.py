@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import muster
 from muster.bridges.torch import evaluate, predict
-from muster.errors import BadData
+from muster.errors import BadConfig, BadData
 
 CLASSES = 3
 
@@ -110,6 +110,10 @@ def test_half_precision(model: torch.nn.Module) -> None:
         ({"a": _data(3)}, {"holdout": {"a": _data(3)}}, "names of their own"),
         ({"a": TensorDataset(torch.randn(3, 5), torch.tensor([0.5, 1, 2]))}, {}, "'a': labels are not whole"),
         ({"a": TensorDataset(torch.randn(3, 5))}, {}, "'a': expected batches of features and labels"),
+        ({"a": [({"x": torch.randn(5)}, 1)]}, {}, "'a': expected tensors of features and labels, got dict"),
+        ({"a": [(torch.randn(5), "cat")]}, {}, "got Tensor and tuple"),
+        ({"a": _data(3)}, {"holdout": {"h": _data(0)}}, "'h' has no rows"),
+        ({"a": _data(3)}, {"shared_test": _data(0)}, "'shared test' has no rows"),
     ],
 )
 def test_what_cannot_be_evaluated_is_said(
@@ -117,6 +121,30 @@ def test_what_cannot_be_evaluated_is_said(
 ) -> None:
     with pytest.raises(BadData, match=said):
         evaluate(model, units, **extra)
+
+
+def test_one_logit_is_of_the_second_of_two_classes() -> None:
+    data = TensorDataset(torch.tensor([[2.0], [-1.0], [3.0]]), torch.tensor([1, 0, 0]))
+    run = evaluate(torch.nn.Identity(), {"a": data}, draws=0)
+
+    assert run.value("accuracy") == pytest.approx(2 / 3)
+    assert run.value("log_loss") == pytest.approx(np.log1p(np.exp([-2.0, -1.0, 3.0])).mean(), rel=1e-5)
+
+
+def test_a_device_that_is_not_there_is_named(model: torch.nn.Module) -> None:
+    with pytest.raises(BadConfig, match=r"device 'xyz'"):
+        evaluate(model, {"a": _data(3)}, device="xyz")
+
+
+def test_units_may_be_expected_that_have_no_data_set(model: torch.nn.Module) -> None:
+    run = evaluate(model, {"a": _data(30)}, expect=["b"], draws=0)
+
+    assert run.units["unit"].tolist() == ["a", "b"]
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(BadData, match=r"expected a torch\.nn\.Module, got function"):
+        evaluate(lambda x: x, {"a": _data(3)})  # type: ignore[arg-type]
 
 
 def test_a_model_without_one_logit_a_class_is_refused() -> None:

@@ -276,3 +276,32 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_breach_is_a_breach_also_when_nobody_reads_on(more: list[str], unfair: str, tmp_path: Path) -> None:
+    words = [
+        "evaluate",
+        unfair,
+        "--unit",
+        "client",
+        "--truth",
+        "label",
+        "--guess",
+        "yhat",
+        "--no-save",
+        *more,
+    ]
+    command = f"{sys.executable} -m muster.cli {' '.join(words)} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (BREACH, "")
+
+
+def test_an_output_that_is_closed_is_no_failure(fair: str, tmp_path: Path) -> None:
+    command = (
+        f"{sys.executable} -m muster.cli evaluate {fair} {' '.join(FLAGS[:4])} --scores 'p_*' --no-save >&-"
+    )
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (OK, "")

@@ -96,6 +96,24 @@ def test_a_folder_that_is_there_is_kept_unless_told_otherwise(run: muster.Run, t
     assert sorted(file.name for file in tmp_path.iterdir()) == ["precious", "run"]
 
 
+def test_a_folder_that_holds_more_than_a_run_is_never_replaced(run: muster.Run, tmp_path: Path) -> None:
+    for name, held in (("other", ["manifest.json", "data.csv"]), ("run", ["notes.txt"])):
+        if name == "run":
+            run.save(tmp_path / name)
+        for file in held:
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / name / file).write_text("{}", encoding="utf-8")
+        with pytest.raises(BadData, match="it is not a run, or holds other files too"):
+            run.save(tmp_path / name, overwrite=True)
+        assert (tmp_path / name / held[-1]).exists()
+
+
+def test_a_name_with_a_control_character_comes_back(tmp_path: Path) -> None:
+    muster.evaluate(truth=[0, 1], guess=[0, 1], model='a\x7f"\n\u2028b', draws=0).save(tmp_path / "run")
+
+    assert muster.load(tmp_path / "run").asked["study"]["model"] == 'a\x7f"\n\u2028b'
+
+
 def _begin(place: Path, stop: type[BaseException]) -> None:
     with new_folder(place) as folder:
         (folder / "a.txt").write_text("begun", encoding="utf-8")
@@ -180,5 +198,23 @@ def test_a_run_with_a_file_missing_says_which(
 ) -> None:
     run.save(tmp_path / "run")
     (tmp_path / "run" / broken).unlink()
+    with pytest.raises(BadData, match=said):
+        muster.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"\xff", "not UTF-8"),
+        (b"[]", "a run of format None"),
+        (b'{"format": 1}', "lacks classes, measures"),
+        (b"{", "not JSON"),
+    ],
+)
+def test_a_manifest_that_is_none_says_what_is_wrong(
+    text: bytes, said: str, run: muster.Run, tmp_path: Path
+) -> None:
+    run.save(tmp_path / "run")
+    (tmp_path / "run" / "manifest.json").write_bytes(text)
     with pytest.raises(BadData, match=said):
         muster.load(tmp_path / "run")

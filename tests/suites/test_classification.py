@@ -260,3 +260,18 @@ def test_a_table_of_units_goes_into_other_libraries(rng: np.random.Generator) ->
     run = muster.evaluate(**_population(rng, [0.8] * 5), draws=0)
 
     assert pd.DataFrame(dict(run.units.columns)).shape == pl.DataFrame(dict(run.units.columns)).shape
+
+
+def test_merging_keeps_who_was_expected_and_spells_times_alike(rng: np.random.Generator) -> None:
+    given = _population(rng, [0.8] * 4, 50)
+    parts = {name: given[name] for name in ("truth", "guess", "unit")}
+    a = muster.evaluate(**parts, time=[1, 2] * 100, draws=0)
+    b = muster.evaluate(**parts, time=[2.0, 2.5] * 100, expect=["z"], draws=0)
+    c = muster.evaluate(**parts, time=["2", "3"] * 100, draws=0)
+    for runs, times in (([a, b], [1, 2, 2.5]), ([a, c], ["1", "2", "3"]), ([b, c], ["2", "2.5", "3"])):
+        merged = muster.merge(runs)
+        found = merged.estimates
+        pooled = found.where((found["summary"] == "per_sample") & (found["measure"] == "accuracy"))
+
+        assert pooled["time"].tolist() == times
+        assert ("z" in merged.units["unit"].tolist()) == (b in runs)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from muster.errors import BadData, MissingExtra
+from muster.errors import BadConfig, BadData, MissingExtra
 from muster.reports.run import Run
 from muster.suites import classification
 
@@ -36,9 +36,9 @@ def evaluate(
     """Evaluate a model on the data set of each unit, of hold-out units and of a shared test.
 
     A data set gives pairs of features and label; a `DataLoader` is taken as it
-    is. The model gives one logit a class, or, with ``logits=False``, one probability.
-    A unit without rows is reported as unknown. Further keywords are those of
-    `muster.evaluate`.
+    is. The model gives one logit a class, or, with ``logits=False``, one probability; one
+    logit alone is of the second of two classes. A unit without rows is reported as unknown.
+    Further keywords are those of `muster.evaluate`.
 
     >>> data = torch.utils.data.TensorDataset(9 * torch.eye(3).repeat(20, 1), torch.arange(3).repeat(20))
     >>> run = evaluate(torch.nn.Identity(), {"a": data, "b": data}, draws=50)
@@ -51,6 +51,7 @@ def evaluate(
     given = [(str(name), data) for part in (units, holdout or {}, shared) for name, data in part.items()]
     if len(dict(given)) < len(given):
         raise BadData(f"units, hold-outs and {SHARED!r} need names of their own")
+    _refuse_empty({**(holdout or {}), **shared})
     found = {name: predict(model, data, name, batch_size, device, logits=logits) for name, data in given}
     known = {name: part for name, part in found.items() if part is not None}
     if not known:
@@ -62,10 +63,10 @@ def evaluate(
         truth=np.concatenate([labels for _, labels in known.values()]),
         scores=np.concatenate([scores for scores, _ in known.values()]),
         unit=np.repeat(np.array(list(known), dtype=object), [len(labels) for _, labels in known.values()]),
-        classes=[str(label) for label in range(classes or widths.pop())],
-        holdout=[str(name) for name in holdout or {} if str(name) in known],
-        shared=[name for name in shared if name in known],
-        expect=[str(name) for name in units],
+        classes=[str(label) for label in range(classes or max(*widths, 2))],
+        holdout=[str(name) for name in holdout or {}],
+        shared=list(shared),
+        expect=[*(str(name) for name in units), *settings.pop("expect", ())],
         **settings,
     )
 
@@ -81,8 +82,10 @@ def predict(
     logits: bool = True,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]] | None:
     """Class scores and labels of one data set, None if it is empty; modules keep the modes they were in."""
+    if not isinstance(model, torch.nn.Module):
+        raise BadData(f"model: expected a torch.nn.Module, got {type(model).__name__}")
     modes = {module: module.training for module in model.modules()}
-    model.to(device).eval()
+    _move(model, device).eval()
     try:
         batches = [_batch(model, batch, device, name) for batch in _loader(data, batch_size)]
     finally:
@@ -94,7 +97,26 @@ def predict(
     even = bool((outputs >= 0).all()) and bool(((outputs.sum(1) - 1).abs() < 1e-3).all())
     if logits and even and outputs.shape[1] > 1:
         raise BadData("the model gives probabilities already: say logits=False")
-    return (torch.softmax(outputs, 1) if logits else outputs).numpy(), labels.numpy()
+    return (_shares(outputs) if logits else outputs).numpy(), labels.numpy()
+
+
+def _shares(logits: torch.Tensor) -> torch.Tensor:
+    """Probabilities of the classes; of one logit, that of the second of two."""
+    return torch.softmax(logits, 1) if logits.shape[1] > 1 else torch.sigmoid(logits)
+
+
+def _move(model: torch.nn.Module, device: str | torch.device) -> torch.nn.Module:
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise BadConfig(f"device {str(device)!r}: {str(error).splitlines()[0]}") from error
+
+
+def _refuse_empty(others: Mapping[Any, Any]) -> None:
+    """A hold-out or a shared test without rows is a mistake; there is no one to be unknown."""
+    for name, data in others.items():
+        if hasattr(data, "__len__") and len(data) == 0:
+            raise BadData(f"{name!r} has no rows: a hold-out or shared test needs some")
 
 
 def _loader(data: Any, batch_size: int) -> Iterable[Any]:
@@ -114,6 +136,11 @@ def _batch(
     if not isinstance(batch, list | tuple) or len(batch) != 2:
         raise BadData(f"unit {name!r}: expected batches of features and labels, got {type(batch).__name__}")
     x, y = batch
+    if not isinstance(x, torch.Tensor) or not isinstance(y, torch.Tensor):
+        raise BadData(
+            f"unit {name!r}: expected tensors of features and labels, "
+            f"got {type(x).__name__} and {type(y).__name__}"
+        )
     outputs = model(x.to(device))
     if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2:
         shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs).__name__

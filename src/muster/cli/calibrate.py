@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json as text
-import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from muster.cli.output import print_sections
+from muster.cli.output import print_json, print_sections
 from muster.reports.sections import scaling_section
-from muster.store.folder import plain
 from muster.suites import classification
 
 
@@ -59,7 +56,7 @@ def calibrate(
             "notes": found.notes,
         }
         rows = [{**row} for row in found.estimates.rows()]
-        sys.stdout.write(text.dumps(plain({**facts, "estimates": rows}), indent=2) + "\n")
+        print_json({**facts, "estimates": rows})
     else:
         print_sections("Temperature scaling", [scaling_section(found)])
     return 0

@@ -48,6 +48,7 @@ for command in (evaluate, calibrate, show, merge, measures, bands, demo):
 
 def run(words: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -23,8 +26,18 @@ class Pipe(Console):
     """A console that says when nobody reads any more; rich would end with exit code 1, a breach."""
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command."""
+        """Leave it to `unread`."""
         raise BrokenPipeError
+
+
+@contextmanager
+def unread() -> Iterator[None]:
+    """Go on when nobody reads the output any more: the exit code still says what was found."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: bool = True) -> int:
@@ -39,15 +52,22 @@ def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: 
 def say(run: Run, *, as_json: bool) -> None:
     """Print the report, as JSON or for people."""
     if as_json:
-        sys.stdout.write(json.dumps(plain(run.as_data()), indent=2, ensure_ascii=False) + "\n")
-        return
-    print_sections(run.title, run.sections)
+        print_json(run.as_data())
+    else:
+        print_sections(run.title, run.sections)
+
+
+def print_json(data: Any) -> None:
+    """Print as JSON, undefined numbers as null."""
+    with unread():
+        sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False) + "\n")
 
 
 def print_sections(title: str, sections: Iterable[Section]) -> None:
     """Print to the terminal; a pipe gets lines wide enough for the tables."""
     console = Pipe()
-    terminal.show(title, sections, console if console.is_terminal else Pipe(width=WIDE))
+    with unread():
+        terminal.show(title, sections, console if console.is_terminal else Pipe(width=WIDE))
 
 
 def _name(run: Run) -> Path:

@@ -56,7 +56,8 @@ def _entropy(counts: Floats) -> Floats:
 LOG_LOSS = Measure(
     name="log_loss",
     title="Log loss",
-    definition="Mean of -ln(score of the true class). Chance: scores equal to how often each class occurs.",
+    definition="Mean of -ln(score of the true class), a score of 0 taken as 2.2e-16. "
+    "Chance: scores equal to how often each class occurs.",
     count=_of_scores("log_loss", proper.log_loss),
     finish=first_moment("log_loss"),
     better="lower",

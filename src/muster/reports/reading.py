@@ -11,6 +11,7 @@ from typing import Any
 
 from muster.errors import BadData, MusterError
 from muster.records import (
+    MANIFEST,
     Callout,
     Estimate,
     Field,
@@ -22,10 +23,11 @@ from muster.records import (
     unspell,
 )
 from muster.reports.run import Run
-from muster.store.folder import MANIFEST
 from muster.store.manifest import FORMAT
 from muster.store.parquet import read_table
 from muster.summaries.underserved import Units
+
+NEEDED = ("classes", "measures", "parts", "rows", "data", "notes")
 
 
 def load(path: str | Path) -> Run:
@@ -37,6 +39,9 @@ def load(path: str | Path) -> Run:
     given = manifest.get("format") if isinstance(manifest, dict) else None
     if given != FORMAT:
         raise BadData(f"{folder}: a run of format {given}; this Muster reads {FORMAT}")
+    lacking = [name for name in NEEDED if name not in manifest]
+    if lacking:
+        raise BadData(f"{folder}: a damaged run: its {MANIFEST} lacks {', '.join(lacking)}")
     try:
         return _run(folder, manifest, _json(folder / "report.json"))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -103,3 +108,5 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except OSError as error:
         raise BadData(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadData(f"{file}: not UTF-8: {error.reason} at byte {error.start}") from error

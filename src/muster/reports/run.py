@@ -9,10 +9,11 @@ from typing import Any
 
 from rich.console import Console
 
-from muster.records import Block, Estimate, Finding, Section, Status, Table, Verdict, spell
+from muster.kernels.codes import natural
+from muster.records import MANIFEST, Block, Estimate, Finding, Section, Status, Table, Verdict, spell
 from muster.reports import markdown, terminal
 from muster.reports.data import as_data, verdicts_as_data
-from muster.store.folder import MANIFEST, new_folder, write_json, write_lines, write_toml
+from muster.store.folder import new_folder, write_json, write_lines, write_toml
 from muster.store.parquet import write_table
 from muster.summaries.estimates import NUMBERS
 from muster.summaries.underserved import Units
@@ -46,7 +47,8 @@ class Run:
         rows &= (found["unit"] == "") & (found["slice"] == "")
         if not rows.any():
             raise LookupError(f"no {summary} of {measure}; see run.estimates")
-        (row,) = found.where(rows.nonzero()[0][-1:]).rows()
+        rows &= found["time"] == natural(found["time"][rows].tolist())[-1]
+        row = next(found.where(rows).rows())
         level = self.asked["study"]["level"]
         return Estimate(level=level, **{name: value for name, value in row.items() if name in NUMBERS})
 

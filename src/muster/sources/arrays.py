@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from muster.kernels.types import Codes, Scores
 from muster.records import Column, unmasked
 from muster.sources.checks import describe, faults
 from muster.sources.classes import resolve
-from muster.sources.columns import Columns, keyed, match
+from muster.sources.columns import SLICE, Columns, keyed, match
 from muster.sources.labels import as_array, cleaned
 from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, levels_of, named_alone
 
@@ -35,6 +36,9 @@ def from_frame(
         raise BadConfig(f"data: expected a path, a table or a mapping of columns, got {type(frame).__name__}")
     listed = getattr(frame, "column_names", None) or list(getattr(frame, "columns", frame))
     there = [name for name in listed if isinstance(name, str)]
+    twice = [name for name, times in Counter(there).items() if times > 1 and name in columns.asked(there)]
+    if twice:
+        raise BadData(f"the table: column {', '.join(map(repr, twice))} is there more than once")
     found, names = match(columns, there, "the table")
     scores = [np.asarray(frame[name]) for name in found.scores]
     return from_arrays(
@@ -74,7 +78,7 @@ def from_arrays(
     >>> found.keys[0]["unit"].tolist(), found.classes
     (['a', 'b'], ('0', '1'))
     """
-    rows = len(truth)
+    rows = _length(truth)
     given = {"truth": truth, "guess": guess, "unit": unit, "time": time, **keyed(slices)}
     arrays = {name: cleaned(name, values, rows) for name, values in given.items() if values is not None}
     if not rows:
@@ -92,7 +96,7 @@ def from_arrays(
         matrix = _checked(matrix, levels["unit"], codes["unit"], unnormalised=unnormalised)
     sure = None if confidence is None else _share(confidence, rows)
     coded = Coded(codes, matrix, sure)
-    cuts = cuts_of(tuple(slices or ()), levels, codes)
+    cuts = cuts_of(tuple(name.removeprefix(SLICE) for name in keyed(slices)), levels, codes)
     return Predictions(
         keys=tuple(one.keys(model, levels) for one in cuts),
         classes=found.names,
@@ -106,11 +110,19 @@ def from_arrays(
     )
 
 
+def _length(truth: Any) -> int:
+    """How many rows there are."""
+    try:
+        return len(truth)
+    except TypeError:
+        raise BadData(f"truth: expected one label a row, got {type(truth).__name__}") from None
+
+
 def _scores(values: Any, rows: int) -> Scores | None:
     if values is None:
         return None
     to_numpy = getattr(values, "to_numpy", None)
-    array = as_array("scores", to_numpy() if to_numpy else values)
+    array = as_array("scores", to_numpy() if to_numpy and not np.ma.isMaskedArray(values) else values)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "fiub":
@@ -204,7 +216,15 @@ def _fingerprint(rows: Coded) -> str:
 
 def _collected(frame: Any, columns: Columns) -> Any:
     if hasattr(frame, "fetchnumpy"):
-        there = list(frame.columns)
-        match(columns, there, "the relation")
-        return unmasked(frame.fetchnumpy()).columns
+        there = dict(zip(frame.columns, map(str, frame.types), strict=True))
+        match(columns, list(there), "the relation")
+        return unmasked(frame.project(", ".join(map(_chosen, there, there.values()))).fetchnumpy()).columns
     return frame.collect() if hasattr(frame, "collect") else frame
+
+
+def _chosen(name: str, type_: str) -> str:
+    """How a column of a relation is asked for: NumPy has no whole numbers of 128 bits, and no zones."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    if type_ in {"HUGEINT", "UHUGEINT"}:
+        return f"{quoted}::VARCHAR AS {quoted}"
+    return f"{quoted} AT TIME ZONE 'UTC' AS {quoted}" if "TIME ZONE" in type_ else quoted

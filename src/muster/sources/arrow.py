@@ -60,11 +60,14 @@ def _stream(data: IO[bytes]) -> Any:
     if start[8:12] == FRAME:
         return data
     rest = data.read()
-    return io.BytesIO(FRAME + struct.pack("<i", _first_batch(rest) - 8) + rest)
+    first = _first_batch(rest)
+    if not first:
+        raise BadData(f"{data.name}: no rows: there is nothing to evaluate")
+    return io.BytesIO(FRAME + struct.pack("<i", first - 8) + rest)
 
 
 def _first_batch(rest: bytes) -> int:
-    """Where in the file the first dictionary or batch lies: the footer is a flatbuffer that lists them."""
+    """Where in the file the first dictionary or batch lies, 0 where there is none: the footer lists them."""
     (size,) = struct.unpack_from("<i", rest, len(rest) - 10)
     footer = rest[-10 - size : -10]
     (root,) = struct.unpack_from("<I", footer, 0)
@@ -76,6 +79,4 @@ def _first_batch(rest: bytes) -> int:
             (ahead,) = struct.unpack_from("<I", footer, root + offset)
             (blocks,) = struct.unpack_from("<I", footer, root + offset + ahead)
             found += [struct.unpack_from("<q", footer, root + offset + ahead + 4)[0]] if blocks else []
-    if not found:
-        raise BadData("no rows: there is nothing to evaluate")
-    return int(min(found))
+    return int(min(found, default=0))

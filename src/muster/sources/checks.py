@@ -30,7 +30,7 @@ def faults(scores: Scores, *, unnormalised: bool) -> tuple[NDArray[np.intp], Sco
 
 def _span(classes: int, *, unnormalised: bool) -> tuple[float, float]:
     """From where to where the sum of a row may be."""
-    if unnormalised:
+    if unnormalised and classes > 1:
         return float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
     return (1 - TOLERANCE, 1 + TOLERANCE) if classes > 1 else (0.0, 1.0)
 

@@ -29,6 +29,12 @@ class Columns:
     slices: tuple[str, ...] = ()
     item: str | None = None
 
+    def asked(self, there: list[str]) -> set[str]:
+        """The names, of those that are there, that are asked for by name or by the pattern of scores."""
+        return {
+            name for name in there if name in self.named() or any(fnmatchcase(name, s) for s in self.scores)
+        }
+
     def named(self) -> dict[str, str]:
         """Every column asked for, and the part it plays."""
         single = {"unit": self.unit, "truth": self.truth, "guess": self.guess, "time": self.time}
@@ -45,7 +51,7 @@ def keyed(slices: Any) -> dict[str, Any]:
     """
     if slices is not None and not hasattr(slices, "items"):
         raise BadConfig("slices: expected a mapping from names to arrays of one value a row")
-    return {SLICE + name: values for name, values in (slices or {}).items()}
+    return {} if slices is None else {f"{SLICE}{name}": values for name, values in slices.items()}
 
 
 def match(columns: Columns, there: list[str], where: str) -> tuple[Columns, list[str]]:

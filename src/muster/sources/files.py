@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from muster.sources import stream
@@ -33,6 +34,7 @@ def from_files(
     resolved = resolve(
         scan.levels["truth"].tolist(), answers, names if len(names) > 1 else len(names), classes
     )
+    marks = cache(lambda: {str(file): fingerprint(file) for file in files})
     has = {"guess"}
     has |= {"confidence"} if found.confidence or names else set()
     has |= {"scores"} if names else set()
@@ -44,9 +46,18 @@ def from_files(
         blocks=lambda: stream.blocks(scan, cuts, resolved, unnormalised=unnormalised),
         whole=scan.rows <= stream.BLOCK,
         note=resolved.note,
-        duplicates=lambda: _duplicates(scan),
-        fingerprint=lambda: {str(file): fingerprint(file) for file in files},
+        duplicates=lambda: _twins(marks()) or _duplicates(scan),
+        fingerprint=marks,
     )
+
+
+def _twins(marks: Mapping[str, str]) -> str:
+    """Files of the same bytes."""
+    first: dict[str, str] = {}
+    twins = [
+        f"{name} and {first[mark]}" for name, mark in marks.items() if first.setdefault(mark, name) != name
+    ]
+    return f"the same bytes are in {', '.join(twins[:4])}: their rows are counted twice" if twins else ""
 
 
 def _duplicates(scan: Scan) -> str:

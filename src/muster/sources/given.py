@@ -38,6 +38,9 @@ def read(
     for part in ("scores", "slices"):
         value = named.pop(part, ())
         named[part] = (value,) if isinstance(value, str) else tuple(value)
+        strange = [name for name in named[part] if not isinstance(name, str)]
+        if strange:
+            raise BadConfig(f"{part}: columns are named by text, got {strange[0]!r}")
     reader = from_files if is_place(data) else from_frame
     return reader(data, Columns(**named), **how)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TypeAlias
 import duckdb
 
 from muster.errors import BadData, interruptible
+from muster.records import is_run
 from muster.sources import arrow
 
 Place: TypeAlias = str | Path
@@ -27,7 +29,7 @@ KINDS = {
     ".feather": "arrow",
     ".arrows": "arrow",
 }
-RUN = "manifest.json"
+CSV = "union_by_name = true, header = true, comment = '', quote = '\"', escape = '\"'"
 WHOLE_UP_TO = 64 << 20
 END = 1 << 20
 
@@ -55,23 +57,32 @@ def relation(
     connection: duckdb.DuckDBPyConnection, files: Sequence[Path], types: Mapping[str, str] | None = None
 ) -> str:
     """The SQL of all rows of the files, columns matched by name; of CSV, columns are read as `types` says."""
-    kind = KINDS[files[0].suffix.lower()]
+    kind, names = KINDS[files[0].suffix.lower()], _listed(files)
     if kind == "arrow":
         return " UNION ALL BY NAME ".join(f"SELECT * FROM {arrow.load(connection, file)}" for file in files)
-    names = ", ".join(quoted_text(re.sub(r"([\[*?])", r"[\1]", str(file))) for file in files)
+    keys = _hive(connection, files)
+    hive = f"hive_partitioning = {str(bool(keys)).lower()}, hive_types_autocast = false"
     if kind == "parquet":
-        hive = str(bool(_hive(connection, files))).lower()
         union = str(not _alike(connection, names)).lower()
-        how = f"union_by_name = {union}, hive_partitioning = {hive}, hive_types_autocast = false"
-        return f"SELECT * FROM read_parquet([{names}], {how})"
-    asked = ", ".join(f"{quoted_text(name)}: {quoted_text(type_)}" for name, type_ in (types or {}).items())
+        return f"SELECT * FROM read_parquet([{names}], union_by_name = {union}, {hive})"
+    own = {name: type_ for name, type_ in (types or {}).items() if name not in keys}
+    asked = ", ".join(f"{quoted_text(name)}: {quoted_text(type_)}" for name, type_ in own.items())
     given = f", types = {{{asked}}}" if asked else ""
-    return f"SELECT * FROM read_csv([{names}], union_by_name = true, header = true, comment = ''{given})"
+    return f"SELECT * FROM read_csv([{names}], {CSV}, {hive}{given})"
 
 
 def untyped(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], columns: Iterable[str]) -> set[str]:
     """Columns whose types nobody wrote down: those of CSV files, and those that folders give."""
     return set(columns) if KINDS[files[0].suffix.lower()] == "csv" else _hive(connection, files)
+
+
+def with_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> Sequence[Path]:
+    """Parquet files without rows say nothing, and their types may be anything: they are left out."""
+    if len(files) < 2 or KINDS[files[0].suffix.lower()] != "parquet":
+        return files
+    query = f"SELECT num_rows FROM parquet_file_metadata([{_listed(files)}])"
+    rows = [int(row[0]) for row in connection.execute(query).fetchall()]
+    return [file for file, count in zip(files, rows, strict=True) if count] or files
 
 
 def same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], used: Iterable[str]) -> None:
@@ -90,14 +101,22 @@ def same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], use
                 )
 
 
+def _listed(files: Sequence[Path]) -> str:
+    """Files for SQL; what would be a pattern in a name is meant as it stands."""
+    return ", ".join(quoted_text(re.sub(r"([\[*?])", r"[\1]", str(file))) for file in files)
+
+
 def _hive(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> set[str]:
-    """The columns that folders named key=value give to Parquet files that do not have them."""
+    """The columns that folders named key=value give to files, none of which has a column of such a name."""
     keys = {key for file in files for key in re.findall(r"([^/\\]+)=[^/\\]*[/\\]", str(file))}
-    if not keys or KINDS[files[0].suffix.lower()] != "parquet":
+    if not keys or KINDS[files[0].suffix.lower()] == "arrow":
         return set()
-    plain = f"SELECT * FROM parquet_schema({quoted_text(str(files[0]))})"
-    own = {str(row[1]) for row in connection.execute(plain).fetchall()}
-    return set() if keys & own else keys
+    if KINDS[files[0].suffix.lower()] == "parquet":
+        query = f"SELECT DISTINCT name FROM parquet_schema([{_listed(files)}])"
+    else:
+        query = f"DESCRIBE SELECT * FROM read_csv([{_listed(files)}], {CSV}, hive_partitioning = false)"
+    own = {str(row[0]).lower() for row in connection.execute(query).fetchall()}
+    return set() if {key.lower() for key in keys} & own else keys
 
 
 def _alike(connection: duckdb.DuckDBPyConnection, names: str) -> bool:
@@ -146,8 +165,13 @@ def quoted_text(text: str) -> str:
 
 def _files(place: Place) -> Iterable[Path]:
     path = Path(place)
-    if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if _is_data(file, path))
+    try:
+        str(path).encode()
+        is_dir = path.is_dir()
+    except (OSError, UnicodeEncodeError) as error:
+        raise BadData(f"{str(place)[:80]!r} cannot be the name of a file: {error}") from error
+    if is_dir:
+        found = sorted(_below(path))
         if not found:
             raise BadData(f"{path}: no files of a known kind ({', '.join(KINDS)}) in this folder")
         return found
@@ -159,10 +183,13 @@ def _files(place: Place) -> Iterable[Path]:
     return found
 
 
-def _is_data(file: Path, top: Path) -> bool:
-    """Of a known kind, not hidden, and not the outcome of a run."""
-    hidden = any(part.startswith(".") for part in file.relative_to(top).parts)
-    return file.suffix.lower() in KINDS and file.is_file() and not hidden and not (file.parent / RUN).exists()
+def _below(top: Path) -> Iterator[Path]:
+    """Files of a known kind in a folder and those below it; not what is hidden, nor the outcome of a run."""
+    for folder, inner, names in os.walk(top):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        if not (is_run(set(names)) and not inner):
+            shown = (Path(folder, name) for name in names if not name.startswith("."))
+            yield from (file for file in shown if file.suffix.lower() in KINDS)
 
 
 def _family(type_: str) -> str:

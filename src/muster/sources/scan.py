@@ -15,7 +15,7 @@ from muster.errors import BadData
 from muster.kernels.types import Codes
 from muster.records import Column
 from muster.sources.columns import SLICE, Columns, match
-from muster.sources.places import quoted, relation, same_types, untyped
+from muster.sources.places import quoted, relation, same_types, untyped, with_rows
 from muster.sources.predictions import alone, levels_of, named_alone
 
 MEMORY = "1GB"
@@ -24,7 +24,10 @@ WHOLE = {
     "TINYINT": np.int8, "SMALLINT": np.int16, "INTEGER": np.int32, "BIGINT": np.int64,
     "UTINYINT": np.uint8, "USMALLINT": np.uint16, "UINTEGER": np.uint32,
 }  # fmt: skip
+EXACT = 2**53
+FINITE = "(CASE WHEN {0} - {0} = 0 THEN {0} END)"
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+POINTED = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?")
 DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
@@ -46,7 +49,10 @@ class Scan:
 def open_scan(files: Sequence[Path], columns: Columns, what: str) -> tuple[Scan, dict[str, Codes]]:
     """The scan, and every combination of unit, time and slices that occurs, as codes."""
     connection = duckdb.connect(config={"memory_limit": MEMORY})
+    files = with_rows(connection, files)
     there = list(_types(connection, relation(connection, files)))
+    if len(there) == 1 and re.search(r"[,;\t|]", there[0]):
+        raise BadData(f"{what}: no table: some line has not as many fields as the first, {there[0]!r}")
     found, classes = match(columns, there, what)
     labels, loose = _labels(found), untyped(connection, files, there)
     read = {name: "VARCHAR" for name in labels.values() if name in loose}
@@ -101,15 +107,23 @@ def _learn(scan: Scan, labels: Mapping[str, str], loose: set[str]) -> tuple[dict
 
 
 def _asked(scan: Scan, part: str, name: str) -> tuple[str, Any]:
-    """How a label column is read: whole numbers as such, also where they are written 1.0; else as text."""
+    """How a label column is read: whole numbers as such, also where they are written 1.0; else as text.
+
+    What is not a number is missing: found by subtraction, for DuckDB takes `isnan` to be false
+    where a file's statistics leave NaN out. A time with a zone is in UTC.
+    """
     value, type_ = quoted(name), scan.types[name]
     if type_ in WHOLE:
         return value, WHOLE[type_]
-    if type_ == "BOOLEAN" or (type_ in {"FLOAT", "DOUBLE"} and _all(scan, f"{value} = trunc({value})")):
-        return f"{value}::BIGINT", np.int64
-    if type_ in {"FLOAT", "DOUBLE"} and part == "time":
-        return f"{value}::DOUBLE", np.float64
-    return f"{value}::VARCHAR", None
+    if type_ in {"FLOAT", "DOUBLE"}:
+        value = FINITE.format(value)
+        if _all(scan, f"abs({value}) < {EXACT} AND {value} = trunc({value})"):
+            return f"{value}::BIGINT", np.int64
+        if part == "time":
+            return f"{value}::VARCHAR::DOUBLE", np.float64
+    if "TIME ZONE" in type_:
+        value = f"({value} AT TIME ZONE 'UTC')"
+    return (f"{value}::BIGINT", np.int64) if type_ == "BOOLEAN" else (f"{value}::VARCHAR", None)
 
 
 def _typed(part: str, value: str, column: Column) -> tuple[str, Any, Column]:
@@ -117,6 +131,14 @@ def _typed(part: str, value: str, column: Column) -> tuple[str, Any, Column]:
     texts = column.tolist()
     if all(NUMBER.fullmatch(text) for text in texts):
         return f"{value}::BIGINT", np.int64, column.astype(np.int64)
+    if all(POINTED.fullmatch(text) for text in texts):
+        return f"{value}::DOUBLE::BIGINT", np.int64, column.astype(np.float64).astype(np.int64)
+    if {text.lower() for text in texts} <= {"true", "false"}:
+        return (
+            f"(lower({value}) = 'true')::BIGINT",
+            np.int64,
+            np.array([t.lower() == "true" for t in texts], int),
+        )
     if part == "time" and all(DECIMAL.fullmatch(text) for text in texts):
         return f"{value}::DOUBLE", np.float64, column.astype(np.float64)
     return value, None, column

@@ -12,8 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 from muster.errors import BadData
-
-MANIFEST = "manifest.json"
+from muster.records import is_run
 
 
 @contextmanager
@@ -40,11 +39,14 @@ def new_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 def refuse(path: str | Path, *, overwrite: bool = False) -> None:
     """Say so if a run cannot be written here: better before the work than after it."""
-    target, is_run = Path(path), (Path(path) / MANIFEST).exists()
-    if target.is_dir() and not any(target.iterdir()):
+    target = Path(path)
+    names = {file.name for file in target.iterdir()} if target.is_dir() else set()
+    if target.is_dir() and not names:
         return
-    if target.exists() and not (overwrite and is_run):
-        hint = "choose another name, or overwrite it" if is_run else "it is not a run"
+    if target.exists() and not (overwrite and is_run(names)):
+        hint = "choose another name, or overwrite it"
+        if not is_run(names):
+            hint = "it is not a run, or holds other files too"
         raise BadData(f"{target} is there already; {hint}")
 
 
@@ -88,7 +90,7 @@ def plain(data: Any) -> Any:
 def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(part) for part in value) + "]"
-    return json.dumps(plain(value), ensure_ascii=False)
+    return json.dumps(plain(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _settle(folder: Path) -> None:

@@ -91,5 +91,6 @@ def _refuse_unaffordable(found: Predictions, measures: Sequence[Measure]) -> Non
     if size > LARGEST:
         raise BadData(
             f"{cells:,} units and times x {classes} classes need {size / 2**30:.1f} GB of tallies "
-            f"(at most {LARGEST / 2**30:.0f}); ask for fewer measures, such as accuracy alone"
+            f"(at most {LARGEST / 2**30:.0f}); ask for fewer measures, such as accuracy alone, or evaluate "
+            "fewer units, times or slices in one run"
         )

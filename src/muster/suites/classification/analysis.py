@@ -98,7 +98,8 @@ def _everybody(members: Block, now: Block, expected: Sequence[str | int]) -> tup
     """Names, right answers and rows of all units; those that are silent by now have no rows."""
     right, rows = right_and_rows(now.tallies)
     known = [str(unit) for unit in (*members.keys["unit"].tolist(), *expected)]
-    silent = np.setdiff1d(known, now.keys["unit"].astype(str)).astype(object)
+    there = {str(unit) for unit in now.keys["unit"].tolist()}
+    silent = np.array([*sorted(set(known) - there), None], dtype=object)[:-1]
     none = np.zeros(silent.size)
     return (
         np.concatenate([now.keys["unit"], silent]),

@@ -11,6 +11,7 @@ from muster.measures import lookup
 from muster.records import Block, Measure, Table, same, spell, stack, unspell
 from muster.reports.reading import load
 from muster.reports.run import Run
+from muster.sources.classes import text
 from muster.sources.config import checked
 from muster.suites.classification.settings import Settings
 from muster.suites.classification.study import Counted, conclude
@@ -37,7 +38,9 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
     first = opened[0].manifest
     for run in opened[1:]:
         _refuse_others(opened[0], run, [*MUST_AGREE, *([] if "model" in settings else ["model"])])
-    inherited = {**opened[0].asked["study"], **{role: _joined(opened, role) for role in ROLES}}
+    joined: dict[str, Any] = {role: _joined(opened, role) for role in ROLES}
+    expected = [unit for run in opened for unit in run.asked["study"].get("expect", ())]
+    inherited = {**opened[0].asked["study"], **joined, "expect": list(dict.fromkeys(expected))}
     asked = checked({**inherited, **settings}, Settings)
     measures = lookup(first["measures"])
     counted = Counted(
@@ -63,8 +66,12 @@ def _pooled(runs: Sequence[Run], measures: Sequence[Measure], model: str) -> Blo
     """The sums of all; units and times are text where runs differ in what they are."""
     tables = [_under(spell(run.tallies), model) for run in runs]
     for name in ("unit", "time"):
-        if len({table[name].dtype.kind for table in tables}) > 1:
-            tables = [table.with_columns(**{name: table[name].astype(str)}) for table in tables]
+        kinds = {table[name].dtype.kind for table in tables}
+        if len(kinds) > 1 and "O" in kinds:
+            tables = [
+                table.with_columns(**{name: [text(value) for value in table[name].tolist()]})
+                for table in tables
+            ]
     block = unspell(stack(tables), runs[0].manifest["parts"])
     if len(block) < sum(len(run.tallies) for run in runs) and not all(measure.adds for measure in measures):
         named = ", ".join(measure.name for measure in measures if not measure.adds)
