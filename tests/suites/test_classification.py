@@ -151,7 +151,7 @@ def test_group_fairness_is_given_pooled_and_for_every_unit(rng: np.random.Genera
     assert pooled["value"][0] > 0.25
     assert pooled["low"][0] > pooled["expected"][0]
     assert pooled["p_value"][0] < 0.01
-    assert any("given most unevenly by gender" in section.lead for section in run.sections)
+    assert any("given most unevenly by gender, 0." in section.lead for section in run.sections)
 
 
 def test_verdicts_are_of_the_last_time_and_the_trend_of_all(rng: np.random.Generator) -> None:
@@ -275,3 +275,11 @@ def test_merging_keeps_who_was_expected_and_spells_times_alike(rng: np.random.Ge
 
         assert pooled["time"].tolist() == times
         assert ("z" in merged.units["unit"].tolist()) == (b in runs)
+
+
+def test_one_group_alone_is_not_treated_alike(rng: np.random.Generator) -> None:
+    given = _population(rng, [0.8] * 4, 50)
+    run = muster.evaluate(**given, slices={"sex": ["f"] * 200}, draws=50)
+    (lead,) = (section.lead for section in run.sections if section.title == "Are groups treated alike?")
+
+    assert lead.endswith("By sex this is undefined: fewer than two groups.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from muster.records import Cell, Grid, Section
-from muster.reports.words import listed
+from muster.records import Cell, Estimate, Grid, Section
+from muster.reports.words import listed, sized
 from muster.summaries.attributes import GroupFairness
 
 NOTE = (
@@ -18,17 +18,19 @@ NOTE = (
 def groups_section(groups: Sequence[GroupFairness]) -> Section:
     """One table a column."""
     named = listed(f"{group.column} ({listed(group.groups)})" for group in groups)
-    worst = max(groups, key=_parity)
-    lead = (
-        f"{groups[0].positive!r} is taken as the answer that is good to get. Groups by {named}: it is given "
-        f"most unevenly by {worst.column}, {_parity(worst):.3f} more often to one group than to another."
-    )
+    lead = f"{groups[0].positive!r} is taken as the answer that is good to get. Groups by {named}."
+    told = {group.column: _parity(group) for group in groups}
+    known = {column: found for column, found in told.items() if not math.isnan(found.value)}
+    if known:
+        worst = max(known, key=lambda column: known[column].value)
+        lead += f" It is given most unevenly by {worst}, {sized(known[worst])} more often to one group than "
+        lead += f"to another (p = {known[worst].p_value:.2g} if groups were equal)."
+    lead += "".join(f" By {c} this is undefined: {told[c].reason}." for c in told if c not in known)
     return Section("Are groups treated alike?", lead, (), tuple(map(_grid, groups)), (NOTE,))
 
 
-def _parity(group: GroupFairness) -> float:
-    value = next(e.value for e in group.pooled if e.summary == "demographic_parity_difference")
-    return 0.0 if math.isnan(value) else value
+def _parity(group: GroupFairness) -> Estimate:
+    return next(e for e in group.pooled if e.summary == "demographic_parity_difference")
 
 
 def _grid(group: GroupFairness) -> Grid:
