@@ -12,7 +12,7 @@ from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Estimate
 from muster.summaries.estimates import Units
-from muster.summaries.leaving_out import by_units
+from muster.summaries.leaving_out import by_units, leave_out
 
 
 def over_chance(block: Block, level: float = 0.95, units: Units = "sampled") -> Estimate:
@@ -41,7 +41,7 @@ def over_chance(block: Block, level: float = 0.95, units: Units = "sampled") -> 
     error = np.sqrt(max(both - (gained - lost) ** 2 / (rows + 1), 0)) / (rows + 1)
     low, high = normal(np.asarray(value), np.asarray(error), level, (-1.0, 1.0))
     if units == "sampled":
-        wide = by_units(block, lambda tallies: _gain(counts_of(tallies), most), level)
+        wide = by_units(leave_out(block), lambda tallies: _gain(counts_of(tallies), most), level)
         low, high = np.fmin(low, wide[0]), np.fmax(high, wide[1])
     return Estimate(
         value=float(value),

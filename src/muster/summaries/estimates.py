@@ -11,7 +11,7 @@ import numpy as np
 from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Bounds, Column, Estimate, Measure, Table, Tallies, grouped, same, stack
-from muster.summaries.leaving_out import METHOD, by_units
+from muster.summaries.leaving_out import METHOD, by_units, leave_out
 from muster.summaries.pool import pool
 
 Span: TypeAlias = tuple[Any, Any, str]
@@ -64,7 +64,7 @@ def finish_pooled(
     if units == "fixed":
         return finish(whole, measures, classes, summary=summary, level=level)
     group, _ = grouped(block.keys, tuple(name for name in block.keys.columns if name != "unit"))
-    parts = [block.where(group == entry) for entry in range(len(whole))]
+    parts = [leave_out(block.where(group == entry)) for entry in range(len(whole))]
 
     def spans(measure: Measure) -> Bounds:
         low, high = zip(*(by_units(part, measure.finish, level) for part in parts), strict=True)

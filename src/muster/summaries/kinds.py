@@ -10,11 +10,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from muster.errors import BadConfig, nearest
-from muster.kernels.types import Floats
-from muster.measures.confusion import counts_of
+from muster.kernels.codes import natural
 from muster.records import Block, Estimate, Measure, Table, stack
 from muster.summaries.estimates import Units, finish, finish_pooled, spelled
-from muster.summaries.trend import moments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,63 +54,57 @@ def kinds(
     def whole(block: Block, summary: str) -> Table:
         return finish_pooled(block, measures, classes, summary=summary, level=level, units=units)
 
-    found = [
-        finish(of.members, single, classes, summary="unit", level=level),
-        whole(of.members, "per_sample"),
-        per_unit_mean(of.members, single, summary="per_unit", level=level),
-    ]
+    def each(block: Block, summary: str) -> Table:
+        return finish(block, single, classes, summary=summary, level=level)
+
+    own = each(of.members, "unit")
+    found = [own, whole(of.members, "per_sample"), per_unit_mean(own, single, "per_unit", level)]
     if len(of.shared):
         found.append(whole(of.shared, "global"))
     if len(of.holdout):
-        found += [
-            whole(of.holdout, "holdout_per_sample"),
-            finish(of.holdout, single, classes, summary="holdout_unit", level=level),
-            per_unit_mean(of.holdout, single, summary="holdout_per_unit", level=level),
-        ]
+        own = each(of.holdout, "holdout_unit")
+        mean = per_unit_mean(own, single, "holdout_per_unit", level)
+        found += [whole(of.holdout, "holdout_per_sample"), own, mean]
     return found
 
 
-def per_unit_mean(block: Block, measures: Sequence[Measure], *, summary: str, level: float = 0.95) -> Table:
+def per_unit_mean(units: Table, measures: Sequence[Measure], summary: str, level: float = 0.95) -> Table:
     """For every time, the mean of the finished values over units where they are defined.
 
-    The interval is Student's over units: it is for the mean of the population
-    that the units were drawn from. It is never narrower than the noise of the items makes it.
+    `units` is the table of those values, all entries of the first measure first. The interval
+    is Student's over units: it is for the mean of the population that the units were drawn
+    from. It is never narrower than the noise of the items makes it.
     """
-    model = str(block.keys["model"][0])
+    entries = len(units) // len(measures)
+    model, times = str(units["model"][0]), units["time"][:entries]
     tables = []
-    for moment, now in moments(block):
-        rows = counts_of(now.tallies).sum((-1, -2))
-        found = [_mean(measure, now, rows, summary, level) for measure in measures]
+    for moment in natural(times.tolist()):
+        now = np.flatnonzero(times == moment)
+        found = [
+            _mean(measure, units.where(now + i * entries), summary, level)
+            for i, measure in enumerate(measures)
+        ]
         tables.append(spelled(found, model=model, time=moment))
     return stack(tables)
 
 
-def _mean(measure: Measure, block: Block, rows: Floats, summary: str, level: float) -> Estimate:
-    values = measure.finish(block.tallies)
-    known = ~np.isnan(values)
-    units, n = int(known.sum()), int(rows[known].sum())
+def _mean(measure: Measure, units: Table, summary: str, level: float) -> Estimate:
+    known = units.where(~np.isnan(units["value"]))
+    values, many = known["value"], len(known)
     facts: dict[str, Any] = {
         "measure": measure.name,
         "summary": summary,
-        "n": n,
-        "units": units,
+        "n": int(known["n"].sum()),
+        "units": many,
         "level": level,
     }
-    if not units:
+    if not many:
         return Estimate(value=np.nan, reason=f"undefined for every unit: {measure.undefined}", **facts)
-    value = float(values[known].mean())
-    if units == 1:
+    value = float(values.mean())
+    if many == 1:
         return Estimate(value=value, method="no interval", **facts)
-    reach = stdtrit(units - 1, 0.5 + level / 2) * values[known].std(ddof=1) / np.sqrt(units)
-    reach = max(float(reach), _noise(measure, block, values, level))
+    spread = stdtrit(many - 1, 0.5 + level / 2) * values.std(ddof=1) / np.sqrt(many)
+    items = np.fmax(known["high"] - values, values - known["low"])
+    reach = max(float(spread), float(np.sqrt(np.nansum(items**2))) / many)
     low, high = np.clip((value - reach, value + reach), *measure.bounds)
     return Estimate(value=value, low=float(low), high=float(high), method="Student over units", **facts)
-
-
-def _noise(measure: Measure, block: Block, values: Floats, level: float) -> float:
-    """How far the mean may be off because the items of each unit are few."""
-    if measure.interval is None:
-        return 0.0
-    low, high = measure.interval(block.tallies, level)
-    reach = np.fmax(high - values, values - low)
-    return float(np.sqrt(np.nansum(reach**2)) / max((~np.isnan(values)).sum(), 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,28 +16,41 @@ GROUPS = 200
 METHOD = "leaving units out"
 
 
-def by_units(block: Block, finish: Callable[[Tallies], Floats], level: float) -> Bounds:
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """The sums of all units, and of all but a group of them, for each group."""
+
+    whole: Tallies
+    without: Tallies
+
+
+def leave_out(block: Block) -> LeftOut:
+    """Leave out each unit in turn; of many units, groups."""
+    held = np.flatnonzero(counts_of(block.tallies).sum((-1, -2)) > 0)
+    groups = min(held.size, GROUPS)
+    own = {stat: tally[held] for stat, tally in block.tallies.items()}
+    return LeftOut(
+        {stat: tally.sum()[None] for stat, tally in own.items()},
+        {stat: _without(tally, groups) for stat, tally in own.items()},
+    )
+
+
+def by_units(out: LeftOut, finish: Callable[[Tallies], Floats], level: float) -> Bounds:
     """Interval of a number over all entries together (jackknife: Quenouille 1956, Tukey 1958).
 
     Row by row, an interval is for these units alone: ten clients of a thousand rows are ten
-    draws of a client, not ten thousand. Of many units, groups are left out. Undefined for one.
+    draws of a client, not ten thousand. Undefined for one unit.
 
     >>> from muster.measures import count, lookup
     >>> from muster.records import Labelled, Table
     >>> cell, truth = np.repeat([0, 1, 2], 100), np.zeros(300, int)
     >>> guess = np.repeat([0, 1, 0, 1, 0, 1], [90, 10, 80, 20, 70, 30])
     >>> (accuracy,) = lookup(["accuracy"])
-    >>> block = Block(Table({}), count(Labelled(cell, 3, truth, guess, 2), [accuracy]))
-    >>> [round(float(end[0]), 2) for end in by_units(block, accuracy.finish, 0.95)]
+    >>> out = leave_out(Block(Table({}), count(Labelled(cell, 3, truth, guess, 2), [accuracy])))
+    >>> [round(float(end[0]), 2) for end in by_units(out, accuracy.finish, 0.95)]
     [0.55, 1.05]
     """
-    held = np.flatnonzero(counts_of(block.tallies).sum((-1, -2)) > 0)
-    groups = min(held.size, GROUPS)
-    whole = {stat: tally[held].sum()[None] for stat, tally in block.tallies.items()}
-    value = finish(whole)
-    if groups < 2:
-        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-    without = finish({stat: _without(tally[held], groups) for stat, tally in block.tallies.items()})
+    value, without = finish(out.whole), finish(out.without)
     known = (~np.isnan(without)).sum(0)
     away = np.where(np.isnan(without), 0.0, without - np.nansum(without, 0) / np.maximum(known, 1))
     error = np.sqrt((away**2).sum(0) * (known - 1) / np.maximum(known, 1))
@@ -47,7 +61,7 @@ def by_units(block: Block, finish: Callable[[Tallies], Floats], level: float) ->
 
 def _without(tally: Tally, groups: int) -> Tally:
     """All entries but those of one group, for each group."""
-    first = np.arange(groups)
-    order = np.argsort(np.arange(len(tally.total)) % groups, kind="stable")
-    start = np.searchsorted((np.arange(len(order)) % groups)[order], first)
+    group = np.arange(len(tally.total)) % max(groups, 1)
+    order = np.argsort(group, kind="stable")
+    start = np.searchsorted(group[order], np.arange(groups))
     return Tally(*(part.sum(0) - np.add.reduceat(part[order], start) for part in (tally.total, tally.weight)))
