@@ -17,6 +17,7 @@ $(VENV)/demo.ok: pyproject.toml constraints.txt
 $(VENV)/test.ok: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --editable '.[test]'
+	tools/install_browser.sh
 	touch $@ $(VENV)/demo.ok
 
 demo: $(VENV)/demo.ok          ## set up, evaluate the bundled predictions, print where the report is

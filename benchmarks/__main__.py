@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import large_files, merging, population, units
+from benchmarks import large_files, merging, population, report, units
 from benchmarks.timing import REPEATS, Figure
 
 ALL = {
     "units": units.run,
     "merging": merging.run,
     "population": population.run,
+    "report": report.run,
     "large_files": large_files.run,
 }
 

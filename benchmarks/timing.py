@@ -69,6 +69,13 @@ def cost(what: str, ours: float, peer: str, theirs: float, at_most: float | None
     )
 
 
+def size(what: str, megabytes: float, at_most: float) -> Figure:
+    """How large a file is."""
+    return Figure(
+        what=what, peer="", ours=megabytes, theirs=float("nan"), figure=megabytes, unit="MB", at_most=at_most
+    )
+
+
 def memory(what: str, gigabytes: float, at_most: float) -> Figure:
     """Peak memory of the process."""
     return Figure(

@@ -6,6 +6,7 @@ python -m tools.write_docs
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 from muster.kernels import inequality
 from muster.measures import CATALOG
 from muster.records import Measure
+from muster.reports.data import schema
 from muster.suites.classification.settings import Data, Settings
 from muster.summaries.groups import CRITERIA
 from muster.summaries.population import NAMES
@@ -26,7 +28,8 @@ NOTE = "*Written from the code by `make docs`.*"
 
 def pages() -> dict[str, str]:
     """The text of each page by its name."""
-    return {"measures.md": measures(), "settings.md": settings()}
+    form = json.dumps(schema(), indent=1) + "\n"
+    return {"measures.md": measures(), "settings.md": settings(), "report.schema.json": form}
 
 
 def measures() -> str:

@@ -68,7 +68,7 @@ def test_a_run_that_passes_ends_with_0_and_writes_its_folder(shell: Shell, fair:
 
     assert code == OK
     assert "Is it good?" in out
-    assert "written: run/report.md" in err
+    assert "written: run/report.html" in err
     assert Path("run/estimates.parquet").exists()
 
 
@@ -244,8 +244,8 @@ def test_the_demonstration_runs_and_says_where_its_report_is(tmp_path: Path) -> 
     assert running.returncode == OK
     assert "clinic-07" in out
     assert "\x1b[" not in out
-    assert "written: runs/demo/report.md" in err
-    assert (tmp_path / "runs/demo/report.md").exists()
+    assert "written: runs/demo/report.html" in err
+    assert (tmp_path / "runs/demo/report.html").exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at what files a process has open")

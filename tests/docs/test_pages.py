@@ -78,7 +78,7 @@ def test_the_blocks_of_the_readme_run_and_say_what_it_says(
     said = capsys.readouterr().out
 
     assert "breach\n[7]\nTrue\nOne bad unit: 7 at" in said
-    assert (folder / "out/report.md").exists()
+    assert (folder / "out/report.html").exists()
 
 
 def test_the_readme_quotes_the_demonstration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from muster.reports import markdown, terminal
 HOSTILE = "unit | <script>alert(1)</script> [x](http://y) *b* `c`\nnew line"
 
 
-def _section(*rows: tuple[object, ...], shown: int | None = None) -> Section:
+def _section(*rows: tuple[object, ...], shown: int = 9) -> Section:
     grid = Grid.of(
         "Units",
         {"unit": "text", "rows": "count", "value": "number", "interval": "interval", "said": "status"},

@@ -44,8 +44,10 @@ def test_the_folder_holds_what_it_promises(run: muster.Run, tmp_path: Path) -> N
     asked = tomllib.loads((tmp_path / "run" / "run.toml").read_text(encoding="utf-8"))
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
 
-    assert {file.name for file in (tmp_path / "run").iterdir()} == FILES
-    assert report.read_text(encoding="utf-8").startswith("# Evaluation of champion\n")
+    assert {file.name for file in (tmp_path / "run").iterdir()} == {*FILES, "report.html", "tables"}
+    assert report.name == "report.html"
+    text = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert text.startswith("# Evaluation of champion\n")
     assert (asked["study"]["seed"], asked["study"]["draws"], asked["study"]["model"]) == (7, 50, "champion")
     assert asked["data"]["arrays"] == ["scores", "slices", "time", "truth", "unit"]
     assert (manifest["seed"], manifest["rows"], manifest["classes"]) == (7, 300, ["0", "1", "2"])
@@ -207,7 +209,9 @@ def test_a_run_with_a_file_missing_says_which(
     [
         (b"\xff", "not UTF-8"),
         (b"[]", "a run of format None"),
-        (b'{"format": 1}', "lacks classes, measures"),
+        (b'{"format": 2}', "lacks classes, measures"),
+        (b'{"format": 1}', "a run of format 1, .*; evaluate its data again"),
+        (b'{"format": 99}', "a run of format 99, .*; a newer Muster wrote it"),
         (b"{", "not JSON"),
     ],
 )

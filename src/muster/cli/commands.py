@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from muster.cli.calibrate import calibrate
 from muster.cli.catalogue import bands, measures
 from muster.cli.evaluate import demo, evaluate
-from muster.cli.runs import merge, show
+from muster.cli.runs import merge, report, show
 from muster.errors import MusterError
 from muster.sources.config import problems
 from muster.suites.classification import Settings
@@ -42,7 +42,7 @@ app = App(
         show_default=_default,
     ),
 )
-for command in (evaluate, calibrate, show, merge, measures, bands, demo):
+for command in (evaluate, calibrate, show, report, merge, measures, bands, demo):
     app.command(command)
 
 

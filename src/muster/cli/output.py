@@ -42,10 +42,10 @@ def unread() -> Iterator[None]:
 
 def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: bool = True) -> int:
     """Write the folder, print the report, and give the exit code: 1 when something is in breach."""
-    folder = run.save(out or _name(run), overwrite=overwrite) if save else None
+    page = run.report(out or _name(run), overwrite=overwrite) if save else None
     say(run, as_json=as_json)
-    if folder:
-        sys.stderr.write(f"written: {folder / 'report.md'}\n")
+    if page:
+        sys.stderr.write(f"written: {page}\n")
     return int(run.status is Status.BREACH)
 
 

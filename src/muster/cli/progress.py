@@ -30,6 +30,19 @@ def rows_read(*, quiet: bool) -> Iterator[Callable[[int], Tick]]:
         yield opened
 
 
+@contextmanager
+def steps(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """What is told the name of each step as it is done."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda name: bar.update(task, advance=1, description=f"{what}: {name}")
+
+
 def _lines(console: Console, rows: int, *, quiet: bool) -> Tick:
     read = 0
 

@@ -119,6 +119,18 @@ def worst_tenth(x: Floats) -> Floats:
     return x[..., : max(1, x.shape[-1] // 10)].mean(-1) if x.shape[-1] else _nothing(x)
 
 
+def lorenz(x: Floats, points: int = 101) -> tuple[Floats, Floats]:
+    """Share of the units, worst first, and the share of the sum that they have (Lorenz 1905).
+
+    >>> units, held = lorenz(np.array([1.0, 3.0]), 3)
+    >>> units.tolist(), held.tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.25, 1.0])
+    """
+    at = np.linspace(0, 1, points)
+    held = np.append(0.0, ratio(np.cumsum(x), np.asarray(x.sum())))
+    return at, np.interp(at, np.linspace(0, 1, held.size), held)
+
+
 def max_deviation(x: Floats, level: Floats) -> Floats:
     """Equalized accuracy: the farthest any unit lies from `level`, on either side.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MANIFEST = "manifest.json"
+MORE_FILES = frozenset({"report.html", "figures", "tables", "items.parquet", "gates.xml", "card.md"})
 RUN_FILES = frozenset(
     {
         MANIFEST, "run.toml", "tallies.parquet", "estimates.parquet", "units.parquet", "verdicts.json",
@@ -12,9 +13,9 @@ RUN_FILES = frozenset(
 
 
 def is_run(names: set[str]) -> bool:
-    """Are these the names of a run's files, all of them and no other?
+    """Are these the names in a run's folder: all that it must hold, and nothing that it may not?
 
     >>> is_run({"manifest.json", "data.csv"}), is_run(set(RUN_FILES))
     (False, True)
     """
-    return names == RUN_FILES
+    return RUN_FILES <= names <= RUN_FILES | MORE_FILES

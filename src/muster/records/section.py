@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from muster.records.chart import Chart
 from muster.records.verdict import Status
 
 Cell: TypeAlias = str | int | float | tuple[float, float] | None
 Kind: TypeAlias = Literal["text", "number", "count", "interval", "status"]
+HELD = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,17 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table to be read; ``left_out`` counts the rows that are not shown."""
+    """A table to be read. It holds at most `HELD` of its `total` rows; text shows the first ``shown``.
+
+    ``name`` is that of its files; ``searched`` asks a page for search, sorting and filters.
+    """
 
     title: str
     fields: tuple[Field, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    left_out: int = 0
+    total: int
+    shown: int
+    searched: bool = False
 
     @classmethod
     def of(
@@ -36,7 +44,9 @@ class Grid:
         fields: Mapping[str, Kind],
         rows: Iterable[Iterable[Cell]],
         *,
-        shown: int | None = None,
+        shown: int = HELD,
+        total: int | None = None,
+        searched: bool = False,
     ) -> Grid:
         """The first rows of a table, the others counted.
 
@@ -44,10 +54,18 @@ class Grid:
         1
         """
         listed = tuple(tuple(row) for row in rows)
-        kept = listed if shown is None else listed[:shown]
-        return cls(
-            title, tuple(Field(name, kind) for name, kind in fields.items()), kept, len(listed) - len(kept)
-        )
+        named = tuple(Field(name, kind) for name, kind in fields.items())
+        return cls(title, named, listed[:HELD], len(listed) if total is None else total, shown, searched)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows text does not show."""
+        return self.total - min(self.shown, len(self.rows))
+
+    @property
+    def name(self) -> str:
+        """The title as a file is named."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +78,12 @@ class Callout:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A question, a lead sentence that says the finding, and what supports it."""
+    """A question, a lead sentence that says the finding, what supports it, and what is not known."""
 
     title: str
     lead: str
     callouts: tuple[Callout, ...] = ()
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    unknown: tuple[str, ...] = ()

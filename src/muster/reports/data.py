@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from muster.records import Finding, Section, Verdict
 
-FORMAT = 1
+FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What ``report.json`` holds."""
+
+    format: int
+    title: str
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    sections: tuple[Section, ...]
 
 
 def as_data(
@@ -22,6 +35,20 @@ def as_data(
         "verdicts": verdicts_as_data(verdicts),
         "sections": [asdict(section) for section in sections],
     }
+
+
+def schema() -> dict[str, Any]:
+    """The form of ``report.json`` as JSON Schema. An undefined number is null."""
+    made = TypeAdapter(Report).json_schema(mode="serialization")
+    loose: dict[str, Any] = _loosened(made)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **loose}
+
+
+def _loosened(part: Any) -> Any:
+    if isinstance(part, dict):
+        found = {name: _loosened(value) for name, value in part.items()}
+        return {**found, "type": ["number", "null"]} if found.get("type") == "number" else found
+    return [_loosened(value) for value in part] if isinstance(part, list) else part
 
 
 def verdicts_as_data(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:

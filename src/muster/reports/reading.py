@@ -7,7 +7,10 @@ import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field as Field_
+from pydantic import TypeAdapter
 
 from muster.errors import BadData, MusterError
 from muster.records import (
@@ -22,11 +25,13 @@ from muster.records import (
     Verdict,
     unspell,
 )
+from muster.records.chart import Chart
 from muster.reports.run import Run
 from muster.store.manifest import FORMAT
 from muster.store.parquet import read_table
 from muster.summaries.underserved import Units
 
+CHART: TypeAdapter[Chart] = TypeAdapter(Annotated[Chart, Field_(discriminator="kind")])
 NEEDED = ("classes", "measures", "parts", "rows", "data", "notes")
 
 
@@ -38,7 +43,9 @@ def load(path: str | Path) -> Run:
     manifest = _json(folder / MANIFEST)
     given = manifest.get("format") if isinstance(manifest, dict) else None
     if given != FORMAT:
-        raise BadData(f"{folder}: a run of format {given}; this Muster reads {FORMAT}")
+        newer = isinstance(given, int) and given > FORMAT
+        hint = "a newer Muster wrote it: install that" if newer else "evaluate its data again"
+        raise BadData(f"{folder}: a run of format {given}, and this Muster reads {FORMAT}; {hint}")
     lacking = [name for name in NEEDED if name not in manifest]
     if lacking:
         raise BadData(f"{folder}: a damaged run: its {MANIFEST} lacks {', '.join(lacking)}")
@@ -79,6 +86,8 @@ def _section(data: Mapping[str, Any]) -> Section:
         tuple(Callout(Status(one["status"]), one["text"]) for one in data["callouts"]),
         tuple(_grid(grid) for grid in data["grids"]),
         tuple(data["notes"]),
+        tuple(CHART.validate_python(_defined(chart)) for chart in data["charts"]),
+        tuple(data["unknown"]),
     )
 
 
@@ -87,7 +96,16 @@ def _grid(data: Mapping[str, Any]) -> Grid:
     rows = tuple(
         tuple(_cell(value, field) for value, field in zip(row, fields, strict=True)) for row in data["rows"]
     )
-    return Grid(data["title"], fields, rows, data["left_out"])
+    return Grid(data["title"], fields, rows, data["total"], data["shown"], data["searched"])
+
+
+def _defined(data: Any) -> Any:
+    """Charts have no missing parts: null is a number that is undefined."""
+    if isinstance(data, Mapping):
+        return {name: _defined(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_defined(value) for value in data]
+    return math.nan if data is None else data
 
 
 def _cell(value: Any, field: Field) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from muster.kernels.codes import natural
 from muster.records import MANIFEST, Block, Estimate, Finding, Section, Status, Table, Verdict, spell
 from muster.reports import markdown, terminal
 from muster.reports.data import as_data, verdicts_as_data
-from muster.store.folder import new_folder, write_json, write_lines, write_toml
+from muster.store.folder import added, new_folder, write_json, write_lines, write_toml
 from muster.store.parquet import write_table
 from muster.summaries.estimates import NUMBERS
 from muster.summaries.underserved import Units
@@ -60,8 +61,8 @@ class Run:
         """Print the report to the terminal."""
         terminal.show(self.title, self.sections, Console())
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run's folder: whole, or not at all."""
+    def save(self, path: str | Path, *, overwrite: bool = False, page: bool = False) -> Path:
+        """Write the run's folder: whole, or not at all; with `page`, ``report.html`` too."""
         with new_folder(path, overwrite=overwrite) as folder:
             write_toml(folder / "run.toml", self.asked)
             write_json(folder / MANIFEST, self.manifest)
@@ -72,11 +73,19 @@ class Run:
             write_lines(folder / "events.jsonl", self.events)
             (folder / "report.md").write_text(markdown.render(self.title, self.sections), encoding="utf-8")
             write_json(folder / "report.json", self.as_data())
+            if page:
+                _pages().write_page(self, folder)
         return Path(path)
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run's folder and give the path of its report."""
-        return self.save(path, overwrite=overwrite) / "report.md"
+        """Write the run's folder with its page, and give the path of the page."""
+        return self.save(path, overwrite=overwrite, page=True) / "report.html"
+
+    def figures(self, path: str | Path, tick: Callable[[str], None] | None = None) -> Path:
+        """Write every form of the report into the folder of the run: page, tables, figures."""
+        with added(path) as folder:
+            _pages().write_all(self, folder, tick)
+        return Path(path) / "report.html"
 
     def as_data(self) -> dict[str, Any]:
         """The report as plain lists and dictionaries."""
@@ -86,3 +95,8 @@ class Run:
         counts = {status: sum(verdict.status is status for verdict in self.verdicts) for status in Status}
         said = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
         return f"<{self.title}: {said}. {self.sections[0].lead if self.sections else ''}>"
+
+
+def _pages() -> Any:
+    """Loaded when a page is written: drawing costs a CPU second to load."""
+    return import_module("muster.reports.pages")

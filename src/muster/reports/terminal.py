@@ -12,12 +12,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from muster.records import Field, Grid, Section, Status
-from muster.reports.markdown import NUMERIC
-from muster.reports.words import cell
+from muster.reports.words import NUMERIC, SIGNS, cell
 
 STYLES = {Status.BREACH: "bold red", Status.WATCH: "yellow", Status.UNKNOWN: "cyan", Status.OK: "green"}
 LEAST_TEXT, GAP = 12, 3
-SIGNS = {Status.BREACH: "✗", Status.WATCH: "!", Status.UNKNOWN: "?", Status.OK: "✓"}
 
 
 def show(title: str, sections: Iterable[Section], console: Console) -> None:
@@ -41,13 +39,14 @@ def _parts(section: Section, width: int) -> Iterable[RenderableType]:
         yield Text.assemble(said(callout.status), "  ", callout.text)
     for grid in section.grids:
         yield _grid(grid, width)
-    for note in section.notes:
+    for note in (*section.notes, *(f"Not known: {what}" for what in section.unknown)):
         yield Text(f"- {note}", style="dim")
 
 
 def _grid(grid: Grid, width: int) -> RichTable:
     """As many columns as the terminal has room for; what is left out is said."""
-    texts = [[cell(value, field) for value, field in zip(row, grid.fields, strict=True)] for row in grid.rows]
+    rows = grid.rows[: grid.shown]
+    texts = [[cell(value, field) for value, field in zip(row, grid.fields, strict=True)] for row in rows]
     columns = [[row[i] for row in texts] for i in range(len(grid.fields))]
     spans = [_span(field, column) for field, column in zip(grid.fields, columns, strict=True)]
     wide = widths(spans, width - 2)
@@ -56,7 +55,7 @@ def _grid(grid: Grid, width: int) -> RichTable:
     for field, given in zip(grid.fields, wide, strict=False):
         side: Literal["right", "left"] = "right" if field.kind in NUMERIC else "left"
         table.add_column(field.name, justify=side, overflow="fold", width=given)
-    for row, text in zip(grid.rows, texts, strict=True):
+    for row, text in zip(rows, texts, strict=True):
         table.add_row(*(_cell(row[i], grid.fields[i].kind, text[i]) for i in range(len(wide))))
     table.caption = "; ".join(_left_out(grid, len(wide))) or None
     return table

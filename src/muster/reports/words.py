@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
 
-from muster.records import Cell, Estimate, Field
+from muster.records import Cell, Estimate, Field, Status
+
+NUMERIC = {"number", "count", "interval"}
+SIGNS = {Status.BREACH: "✗", Status.WATCH: "!", Status.UNKNOWN: "?", Status.OK: "✓"}
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -42,6 +47,22 @@ def sized(estimate: Estimate) -> str:
     """
     span = interval(estimate.low, estimate.high)
     return number(estimate.value) if span == "-" else f"{number(estimate.value)} {span}"
+
+
+def short(text: str, width: int = 30) -> str:
+    """A name that has room in a picture: cut between characters, without those that only steer.
+
+    Vega would cut too, but through the middle of an emoji, which is an error in the drawing.
+
+    >>> short("client-1"), short("x" * 99, 8), short("\U0001f642" * 9, 8)
+    ('client-1', 'xxxxxxx…', '🙂🙂🙂…')
+    """
+    plain = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
+    spans = accumulate(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
+    ends = list(spans)
+    if not ends or ends[-1] <= width:
+        return plain
+    return plain[: sum(end < width for end in ends)] + "…"
 
 
 def listed(names: Iterable[object], shown: int = 8) -> str:

@@ -187,7 +187,9 @@ def _below(top: Path) -> Iterator[Path]:
     """Files of a known kind in a folder and those below it; not what is hidden, nor the outcome of a run."""
     for folder, inner, names in os.walk(top):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        if not (is_run(set(names)) and not inner):
+        if is_run({*names, *inner}):
+            inner.clear()
+        else:
             shown = (Path(folder, name) for name in names if not name.startswith("."))
             yield from (file for file in shown if file.suffix.lower() in KINDS)
 

@@ -37,6 +37,24 @@ def new_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+@contextmanager
+def added(path: str | Path) -> Iterator[Path]:
+    """A folder to fill, whose files then take their places in a folder that is there, one by one."""
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.partial-{token_hex(6)}")
+    try:
+        partial.mkdir()
+        yield partial
+        _settle(partial)
+        for file in sorted(partial.rglob("*")):
+            place = target / file.relative_to(partial)
+            place.mkdir(exist_ok=True) if file.is_dir() else file.replace(place)
+    except OSError as error:
+        raise BadData(f"{target}: cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
 def refuse(path: str | Path, *, overwrite: bool = False) -> None:
     """Say so if a run cannot be written here: better before the work than after it."""
     target = Path(path)

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 LIBRARIES = ("muster-eval", "numpy", "scipy", "duckdb", "nanoarrow", "pydantic")
 
 

@@ -1,5 +1,6 @@
 """Sections that any suite can show: facts about a population, in words and tables."""
 
+from muster.reports.sections import pictures
 from muster.reports.sections.groups import groups_section
 from muster.reports.sections.over_time import time_section
 from muster.reports.sections.scaling import scaling_section
@@ -10,6 +11,7 @@ from muster.reports.sections.verdicts import callouts, verdicts_section
 __all__ = [
     "callouts",
     "groups_section",
+    "pictures",
     "scaling_section",
     "size_note",
     "spread_section",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from muster.records import Grid, Section, Table
+from muster.records.chart import Chart
 from muster.records.section import Kind
 from muster.reports.words import number
 
@@ -13,7 +16,7 @@ FIELDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-def time_section(trend: Table, shown: int) -> Section:
+def time_section(trend: Table, shown: int, charts: Sequence[Chart] = ()) -> Section:
     """The latest times, latest first, and how it went from the first to the last."""
     first, last = (next(trend.where([i]).rows()) for i in (0, -1))
     lead = f"From {first['time']} to {last['time']}: " + "; ".join(
@@ -27,4 +30,5 @@ def time_section(trend: Table, shown: int) -> Section:
         )
         for r in trend.where(slice(None, None, -1)).rows()
     )  # fmt: skip
-    return Section("Since when?", f"{lead}.", (), (Grid.of("Over time", FIELDS, rows, shown=shown),))
+    grid = Grid.of("Over time", FIELDS, rows, shown=shown)
+    return Section("Since when?", f"{lead}.", (), (grid,), charts=tuple(charts))

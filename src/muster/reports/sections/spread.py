@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from muster.records import Estimate, Grid, Section, Table
+from muster.records.chart import Chart
 from muster.reports.words import number, sized
 
 NOTES = (
@@ -15,7 +16,9 @@ NOTES = (
 )
 
 
-def spread_section(spreads: Mapping[str, Sequence[Estimate]], histogram: Table) -> Section:
+def spread_section(
+    spreads: Mapping[str, Sequence[Estimate]], histogram: Table, charts: Sequence[Chart] = ()
+) -> Section:
     """One table a measure; the histogram is of the first."""
     gap = next(e for e in next(iter(spreads.values())) if e.summary == "gap")
     if math.isnan(gap.value):
@@ -29,7 +32,7 @@ def spread_section(spreads: Mapping[str, Sequence[Estimate]], histogram: Table) 
     grids = [_indices(measure, found) for measure, found in spreads.items()]
     bars = ((f"{r['from']:.1f} to {r['up_to']:.1f}", r["units"]) for r in histogram.rows())
     grids.append(Grid.of(f"Units by {first}", {first: "text", "units": "count"}, bars))
-    return Section("Is it unfair, or is it noise?", lead, (), tuple(grids), NOTES)
+    return Section("Is it unfair, or is it noise?", lead, (), tuple(grids), NOTES, tuple(charts))
 
 
 def _indices(measure: str, found: Sequence[Estimate]) -> Grid:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from muster.records import Estimate, Grid
+from muster.records.section import HELD
 from muster.reports.words import interval, number
 from muster.summaries.underserved import Units
 
@@ -32,19 +33,21 @@ def units_lead(units: Units, indices: Sequence[Estimate], share: float) -> str:
 
 def units_grid(units: Units, shown: int) -> Grid:
     """The worst units first."""
-    rows = [
+    rows = (
         (str(r["unit"]), r["n"], r["accuracy"], (r["low"], r["high"]), r["p_under_share"], r["finding"])
-        for r in units.worst(len(units)).head(shown).rows()
-    ]
-    fields = Grid.of(
+        for r in units.worst(HELD).rows()
+    )
+    return Grid.of(
         "Worst units",
         {
             "unit": "text", "rows": "count", "accuracy": "number", "interval": "interval",
             "p (Holm)": "number", "finding": "text",
         },
         rows,
+        shown=shown,
+        total=len(units),
+        searched=True,
     )  # fmt: skip
-    return Grid(fields.title, fields.fields, fields.rows, len(units) - len(rows))
 
 
 def size_note(estimate: Estimate) -> str:

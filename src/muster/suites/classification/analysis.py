@@ -46,6 +46,7 @@ class Analysis:
     sizes: Sequence[Estimate]
     pooled: Estimate
     classes: Table
+    counts: Floats
     reliability: Table
     trend: Table
     groups: Sequence[GroupFairness]
@@ -83,6 +84,7 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
         sizes=sizes,
         pooled=whole,
         classes=across_units(counts_of(now.tallies), classes),
+        counts=counts_of(now.tallies).sum(0),
         reliability=reliability(now, asked.level),
         trend=trend(members, ACCURACY, asked.level, asked.units),
         groups=groups,

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from muster.kernels.codes import natural
+from muster.kernels.types import Floats
 from muster.measures import CATALOG
 from muster.records import Callout, Cell, Grid, Section, Status, Table
+from muster.records.chart import Chart, Span
 from muster.records.section import Kind
 from muster.reports.sections import (
     callouts,
     groups_section,
+    pictures,
     size_note,
     spread_section,
     time_section,
@@ -38,11 +42,12 @@ WORST = {"min": "worst unit", "p10": "10th percentile of units", "worst_tenth": 
 
 def sections_of(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> list[Section]:
     """Every section that has something to say, in the order of the questions."""
-    found = [_good(seen), _whom(seen, asked), spread_section(seen.spreads, histogram(seen.units["accuracy"]))]
+    found = [_good(seen), _whom(seen, asked), _spread(seen, asked)]
     if seen.groups:
         found.append(groups_section(seen.groups))
     if len(seen.trend) > 1:
-        found.append(time_section(seen.trend, 2 * SHOWN))
+        charts: list[Chart] = [pictures.timeline(seen.trend), pictures.heat(*_over_time(seen))]
+        found.append(time_section(seen.trend, 2 * SHOWN, charts))
     found += _sure(_whole(seen), seen.reliability)
     return [*found, _trust(seen, asked, notes, rows), verdicts_section(seen.verdicts, 5 * SHOWN)]
 
@@ -57,7 +62,36 @@ def _good(seen: Analysis) -> Section:
         f"Chance is {number(seen.pooled.chance)}."
     )
     said = callouts(seen.findings, SHOWN)
-    return Section("Is it good?", lead, said, (_kinds(seen), _measures(whole)))
+    grid = _kinds(seen)
+    spans = [Span(str(name), value, *span) for name, value, span, *_ in grid.rows]  # type: ignore[arg-type, misc]
+    chart = pictures.kinds(spans, seen.pooled.chance)
+    return Section("Is it good?", lead, said, (grid, _measures(whole)), charts=(chart,))
+
+
+def _spread(seen: Analysis, asked: Settings) -> Section:
+    indices, values = seen.spreads["accuracy"], seen.units["accuracy"][seen.units["n"] > 0]
+    mean = next(e.value for e in indices if e.summary == "mean")
+    counted = histogram(values)
+    charts: list[Chart] = [
+        pictures.distribution(seen.units, indices, asked.under_share),
+        pictures.counted(counted, mean),
+        pictures.inequality(values),
+    ]
+    return spread_section(seen.spreads, counted, charts if values.size > 1 else [])
+
+
+def _over_time(seen: Analysis) -> tuple[list[str], list[str], Floats]:
+    """Accuracy of each unit at each time."""
+    table = seen.estimates
+    own = table.where(
+        (table["summary"] == "unit") & (table["measure"] == "accuracy") & (table["slice"] == "")
+    )
+    units, place = np.unique(own["unit"].astype(str), return_inverse=True)
+    times = natural(own["time"].tolist())
+    at = {time: i for i, time in enumerate(times)}
+    values = np.full((units.size, len(times)), np.nan)
+    values[place, [at[time] for time in own["time"].tolist()]] = own["value"]
+    return units.tolist(), list(map(str, times)), values
 
 
 def _kinds(seen: Analysis) -> Grid:
@@ -112,7 +146,11 @@ def _whom(seen: Analysis, asked: Settings) -> Section:
     sliced = (table["unit"] == "") & (table["slice"] != "") & (table["measure"] == "accuracy")
     if sliced.any():
         grids.append(_slices(table.where(sliced).sort("value", lowest=True)))
-    return Section("For whom is it not?", lead, (), tuple(grids), tuple(map(size_note, seen.sizes)))
+    charts = (
+        pictures.worst_units(seen.units, seen.spreads["accuracy"], asked.under_share),
+        pictures.confusion(seen.counts, seen.classes["class"].tolist()),
+    )
+    return Section("For whom is it not?", lead, (), tuple(grids), tuple(map(size_note, seen.sizes)), charts)
 
 
 def _classes(seen: Analysis) -> Grid:
@@ -163,7 +201,8 @@ def _sure(whole: Table, curve: Table) -> list[Section]:
         )
         for r in curve.rows()
     )
-    return [Section("Does its confidence mean anything?", lead, (), (Grid.of("Reliability", fields, rows),))]
+    grid, chart = Grid.of("Reliability", fields, rows), pictures.reliability(curve)
+    return [Section("Does its confidence mean anything?", lead, (), (grid,), charts=(chart,))]
 
 
 def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> Section:
@@ -175,9 +214,7 @@ def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> 
     whole = _whole(seen)
     undefined = whole.where((whole["reason"] != "") & (whole["part"] == ""))
     reasons = (f"{r['summary']} of {r['measure']} is undefined: {r['reason']}." for r in undefined.rows())
-    unknown = (
-        "Not known: whether these rows are like those the units will meet, nor whether labels are right."
-    )
+    unknown = ("whether these rows are like those the units will meet", "whether the labels are right")
     drawn = f"Intervals are at {asked.level:.0%}. {asked.draws:,} populations were redrawn "
     drawn += f"(seed {asked.seed}, units {asked.units})."
     said = tuple(Callout(Status.WATCH, f"{note[:1].upper()}{note[1:]}.") for note in notes)
@@ -186,7 +223,8 @@ def _trust(seen: Analysis, asked: Settings, notes: Sequence[str], rows: int) -> 
         lead,
         said,
         (),
-        (unknown, drawn, *list(dict.fromkeys(reasons))[:SHOWN]),
+        (drawn, *list(dict.fromkeys(reasons))[:SHOWN]),
+        unknown=unknown,
     )
 
 
