@@ -1,6 +1,6 @@
 """Take the picture of the README: the page of the demonstration in Chromium, light and dark side by side.
 
-    python -m tools.take_picture
+python -m tools.take_picture
 """
 
 from __future__ import annotations
