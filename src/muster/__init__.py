@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from muster.reports.reading import load
     from muster.reports.run import Run
-    from muster.suites.classification import Settings, calibrate, evaluate, merge, per_unit
+    from muster.suites.classification import Settings, calibrate, compare, evaluate, gate, merge, per_unit
 
 _HOMES = {
     "muster": ("bridges", "kernels"),
@@ -45,7 +45,9 @@ _HOMES = {
     ),
     "muster.reports.reading": ("load",),
     "muster.reports.run": ("Run",),
-    "muster.suites.classification": ("Settings", "calibrate", "evaluate", "merge", "per_unit"),
+    "muster.suites.classification": (
+        "Settings", "calibrate", "compare", "evaluate", "gate", "merge", "per_unit",
+    ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -73,7 +75,9 @@ __all__ = [
     "Verdict",
     "bridges",
     "calibrate",
+    "compare",
     "evaluate",
+    "gate",
     "kernels",
     "load",
     "merge",

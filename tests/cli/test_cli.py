@@ -18,7 +18,7 @@ import pytest
 
 from muster.cli import main
 
-OK, BREACH, USAGE, BAD_DATA, STOPPED = 0, 1, 2, 3, 130
+OK, BREACH, USAGE, BAD_DATA, INCONCLUSIVE, STOPPED = 0, 1, 2, 3, 4, 130
 Said = tuple[int, str, str]
 Shell = Callable[..., Said]
 
@@ -251,7 +251,7 @@ def test_the_demonstration_runs_and_says_where_its_report_is(tmp_path: Path) -> 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at what files a process has open")
 @pytest.mark.parametrize("after", [0.0, 0.3, 0.6, 0.9])
 def test_ctrl_c_stops_with_a_message_and_leaves_nothing(after: float, tmp_path: Path) -> None:
-    rows = 3_000_000
+    rows = 9_000_000
     frame = pl.DataFrame({"client": np.arange(rows) % 1000, "label": 0, "p_0": 0.7, "p_1": 0.3})
     frame.write_csv(tmp_path / "large.csv")
     running = _spawn(["evaluate", "large.csv", *FLAGS, "--out", "run"], tmp_path)
@@ -305,3 +305,86 @@ def test_an_output_that_is_closed_is_no_failure(fair: str, tmp_path: Path) -> No
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (OK, "")
+
+
+@pytest.fixture
+def two(shell: Shell, tmp_path: Path) -> tuple[str, str]:
+    """Runs of two models over the same units; the second is much better, but for one unit."""
+    for name, shares in (("old", [0.7] * 8), ("new", [0.9] * 7 + [0.4])):
+        file = _predictions(tmp_path / f"{name}.parquet", shares)
+        shell("evaluate", str(file), *FLAGS, "--out", name, "--model", name)
+    return "old", "new"
+
+
+def test_compare(two: tuple[str, str], shell: Shell) -> None:
+    code, out, err = shell("compare", *two, "--out", "runs/compared")
+    _, data, _ = shell("compare", *two, "--json", "--out", "again")
+
+    assert code == OK
+    assert "new against old" in out
+    assert "Hurt most: client-7" in out
+    assert "written: runs/compared/report.html" in err
+    assert json.loads(data)["title"] == "new against old"
+    shown, again, _ = shell("show", "runs/compared")
+    assert (shown, again) == (OK, out)
+
+
+def test_compare_repeated_runs_by_pattern(two: tuple[str, str], shell: Shell) -> None:
+    for i in range(3):
+        for name in two:
+            Path(f"seeds-{name}-{i}").symlink_to(name, target_is_directory=True)
+    code, out, _ = shell("compare", "seeds-old-*", "seeds-new-*", "--out", "seeds")
+
+    assert code == OK
+    assert "3 pairs of runs" in out
+    code, _, err = shell("compare", "*.parquet", "old")
+    assert (code, "no run in" in err) == (BAD_DATA, True)
+
+
+def test_gate_has_three_exit_codes_and_leaves_a_record(two: tuple[str, str], shell: Shell) -> None:
+    old, new = two
+    codes = {}
+    for name, rule in {
+        "pass": 'kind = "at_least"\nvalue = 0.5',
+        "fail": 'kind = "at_most"\nvalue = 0.2',
+        "open": 'kind = "at_least"\nvalue = 0.84',
+    }.items():
+        Path(f"{name}.toml").write_text(f"[[rule]]\n{rule}\n", encoding="utf-8")
+        codes[name], out, _ = shell("gate", new, "--policy", f"{name}.toml")
+        assert len(out.splitlines()) == 1
+
+    assert codes == {"pass": OK, "fail": BREACH, "open": INCONCLUSIVE}
+    against, out, _ = shell("gate", new, "--against", old)
+    verdicts = json.loads(Path(new, "verdicts.json").read_text(encoding="utf-8"))
+    xml = Path(new, "gates.xml").read_text(encoding="utf-8")
+
+    assert against in {OK, BREACH, INCONCLUSIVE}
+    assert len(out.splitlines()) == sum(v["subject"] == "gate" for v in verdicts) == xml.count("<testcase ")
+    assert any(v["subject"] != "gate" for v in verdicts)
+    assert shell("show", new)[0] in {OK, BREACH}
+    _, data, _ = shell("gate", new, "--policy", "pass.toml", "--json")
+    assert [v["label"] for v in json.loads(data)] == ["pass"]
+
+
+def test_card(two: tuple[str, str], shell: Shell) -> None:
+    code, _, err = shell("card", two[1])
+    text = Path(two[1], "card.md").read_text(encoding="utf-8")
+
+    assert (code, err) == (OK, "written: new/card.md\n")
+    assert text.startswith("# Model card: new\n")
+    assert "*To be written by the author:* what the model is for" in text
+    assert re.search(r"\| Accuracy \| 0\.8\d+ \| \[0\.\d+, \d\.\d+\] \| 0\.\d+ \| 1,600 \|", text)
+
+
+def test_report_writes_every_form(two: tuple[str, str], shell: Shell) -> None:
+    code, _, err = shell("report", two[0])
+    names = {file.name for file in Path(two[0], "figures").iterdir()}
+    tables = {file.suffix for file in Path(two[0], "tables").iterdir()}
+
+    assert (code, err) == (OK, "written: old/report.html\n")
+    assert {Path(name).suffix for name in names} == {".svg", ".png", ".pdf"}
+    assert {"worst-units.svg", "confusion.pdf", "units.png"} <= names
+    assert tables == {".csv", ".tex"}
+    assert "](figures/worst-units.svg)" in Path(two[0], "report.md").read_text(encoding="utf-8")
+    assert shell("report", two[0], "--out", "elsewhere")[0] == OK
+    assert shell("evaluate", "old.parquet", *FLAGS, "--out", two[0], "--overwrite")[0] in {OK, BREACH}

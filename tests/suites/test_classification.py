@@ -125,6 +125,8 @@ def test_degenerate_populations_are_described_and_saved(
     for row in run.estimates.rows():
         assert (row["value"] != row["value"]) == bool(row["reason"]), row
     assert muster.load(tmp_path / "run").status is run.status
+    page = run.figures(tmp_path / "run").read_text(encoding="utf-8")
+    assert page.count("<figure data-chart=") == sum(len(section.charts) for section in run.sections)
 
 
 def test_constant_scores_are_at_chance() -> None:

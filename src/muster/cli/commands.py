@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from muster.cli.calibrate import calibrate
 from muster.cli.catalogue import bands, measures
+from muster.cli.decide import card, compare, gate
 from muster.cli.evaluate import demo, evaluate
 from muster.cli.runs import merge, report, show
 from muster.errors import MusterError
@@ -42,7 +43,7 @@ app = App(
         show_default=_default,
     ),
 )
-for command in (evaluate, calibrate, show, report, merge, measures, bands, demo):
+for command in (evaluate, compare, gate, report, card, show, merge, calibrate, measures, bands, demo):
     app.command(command)
 
 

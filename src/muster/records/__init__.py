@@ -2,7 +2,7 @@
 
 from muster.records.block import COLUMNS, KEY, Block, Key, grouped, spell, unspell
 from muster.records.estimate import Estimate
-from muster.records.files import MANIFEST, RUN_FILES, is_run
+from muster.records.files import ITEMS, MANIFEST, RUN_FILES, is_run
 from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
@@ -13,6 +13,7 @@ from muster.records.verdict import Status, Verdict
 
 __all__ = [
     "COLUMNS",
+    "ITEMS",
     "KEY",
     "MANIFEST",
     "RUN_FILES",

@@ -16,6 +16,7 @@ from muster.records.tally import Tallies, Tally
 
 KEY = ("model", "unit", "time", "slice")
 COLUMNS = (*KEY, "stat", "part", "total", "weight")
+_KIND = {"part": np.int32, "total": np.float64, "weight": np.float64}
 
 
 class Key(NamedTuple):
@@ -93,7 +94,9 @@ def spell(block: Block) -> Table:
                 weight=tally.weight[cell, part],
             )
         )
-    return stack(tables)
+    return (
+        stack(tables) if tables else Table({name: np.zeros(0, _KIND.get(name, object)) for name in COLUMNS})
+    )
 
 
 def unspell(table: Table, widths: Mapping[str, int]) -> Block:

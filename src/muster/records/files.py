@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-MANIFEST = "manifest.json"
-MORE_FILES = frozenset({"report.html", "figures", "tables", "items.parquet", "gates.xml", "card.md"})
+MANIFEST, ITEMS = "manifest.json", "items.parquet"
+MORE_FILES = frozenset({"report.html", "figures", "tables", ITEMS, "gates.xml", "card.md"})
 RUN_FILES = frozenset(
     {
         MANIFEST, "run.toml", "tallies.parquet", "estimates.parquet", "units.parquet", "verdicts.json",

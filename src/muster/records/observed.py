@@ -16,7 +16,7 @@ class Labelled:
 
     ``scores`` is class-major, ``[classes, rows]``: that is how columns arrive,
     and the way arithmetic over classes is fast. ``confidence`` is the score of
-    the answer given.
+    the answer given, ``item`` a number that marks the item a row is of.
     """
 
     cell: Codes
@@ -26,6 +26,7 @@ class Labelled:
     classes: int
     scores: Scores | None = None
     confidence: Scores | None = None
+    item: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.truth)

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from muster.errors import BadData, MusterError
 from muster.records import (
+    ITEMS,
     MANIFEST,
     Callout,
     Estimate,
@@ -68,6 +69,7 @@ def _run(folder: Path, manifest: Mapping[str, Any], report: Mapping[str, Any]) -
         findings=[Finding(**finding) for finding in report["findings"]],
         verdicts=[_verdict(verdict) for verdict in report["verdicts"]],
         sections=[_section(section) for section in report["sections"]],
+        items=read_table(folder / ITEMS) if (folder / ITEMS).exists() else None,
         events=[json.loads(line) for line in _text(folder / "events.jsonl").splitlines()],
     )
 

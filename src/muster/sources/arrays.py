@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muster.errors import BadConfig, BadData
+from muster.kernels.codes import marks
 from muster.kernels.types import Codes, Scores
 from muster.records import Column, unmasked
 from muster.sources.checks import describe, faults
@@ -95,7 +96,7 @@ def from_arrays(
     if matrix is not None:
         matrix = _checked(matrix, levels["unit"], codes["unit"], unnormalised=unnormalised)
     sure = None if confidence is None else _share(confidence, rows)
-    coded = Coded(codes, matrix, sure)
+    coded = Coded(codes, matrix, sure, None if item is None else _marked(item, rows))
     cuts = cuts_of(tuple(name.removeprefix(SLICE) for name in keyed(slices)), levels, codes)
     return Predictions(
         keys=tuple(one.keys(model, levels) for one in cuts),
@@ -105,7 +106,7 @@ def from_arrays(
         blocks=lambda: iter([label(coded, cuts, found)]),
         whole=True,
         note=found.note,
-        duplicates=lambda: _duplicates(coded, item),
+        duplicates=lambda: _duplicates(coded),
         fingerprint=lambda: {"arrays": _fingerprint(coded)},
     )
 
@@ -174,12 +175,17 @@ def _has(scores: Scores | None, confidence: Scores | None) -> list[str]:
     return found
 
 
-def _duplicates(rows: Coded, item: Any) -> str:
+def _marked(item: Any, rows: int) -> Codes:
+    """A number for each item."""
+    levels, codes = levels_of({"item": cleaned("item", item, rows)})
+    return np.asarray(marks(map(str, levels["item"].tolist()))[codes["item"]])
+
+
+def _duplicates(rows: Coded) -> str:
     """Rows that repeat another: the same item of the same unit and time, or equal in everything given."""
     parts: list[Codes] = [rows.codes["unit"], rows.codes["time"]]
-    if item is not None:
-        _, codes = levels_of({"item": cleaned("item", item, len(parts[0]))})
-        parts.append(codes["item"])
+    if rows.item is not None:
+        parts.append(rows.item)
     elif rows.scores is not None:
         parts += [
             *(codes for name, codes in rows.codes.items() if name not in {"unit", "time"}),
@@ -190,7 +196,11 @@ def _duplicates(rows: Coded, item: Any) -> str:
     if len(parts[0]) > DUPLICATES_UP_TO:
         return f"duplicated rows were not looked for (more than {DUPLICATES_UP_TO:,} rows)"
     repeated = len(parts[0]) - np.unique(_mix(parts)).size
-    what = "items are there more than once" if item is not None else "rows repeat another row in every column"
+    what = (
+        "items are there more than once"
+        if rows.item is not None
+        else "rows repeat another row in every column"
+    )
     return f"{repeated:,} {what}" if repeated else ""
 
 

@@ -50,6 +50,7 @@ class Coded:
     codes: Mapping[str, Codes]
     scores: Scores | None = None
     confidence: Scores | None = None
+    item: Codes | None = None
 
 
 def label(rows: Coded, cuts: tuple[Cut, ...], classes: Classes) -> tuple[Labelled, ...]:
@@ -62,7 +63,14 @@ def label(rows: Coded, cuts: tuple[Cut, ...], classes: Classes) -> tuple[Labelle
     confidence = rows.confidence if rows.confidence is not None else sure
     return tuple(
         Labelled(
-            one.place(rows.codes), len(one.combined), truth, guess, len(classes.names), scores, confidence
+            one.place(rows.codes),
+            len(one.combined),
+            truth,
+            guess,
+            len(classes.names),
+            scores,
+            confidence,
+            rows.item,
         )
         for one in cuts
     )

@@ -28,7 +28,7 @@ def blocks(
     done = 0
     for raw in _stream(scan):
         scores = raw.pop("scores", None)
-        confidence = raw.pop("confidence", None)
+        confidence, item = raw.pop("confidence", None), raw.pop("item", None)
         rows = len(raw["truth"])
         codes = _complete(scan, raw, rows)
         if scores is not None:
@@ -38,7 +38,7 @@ def blocks(
             raise BadData(
                 f"{scan.what}: the confidence of row {done + row} is {confidence[row]}, not from 0 to 1"
             )
-        yield label(Coded(codes, scores, confidence), cuts, classes)
+        yield label(Coded(codes, scores, confidence, item), cuts, classes)
         done += rows
 
 
@@ -49,6 +49,8 @@ def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
     asked: list[tuple[str, Any]] = [*scan.codes.values()]
     asked += [_number(scan, name, np.float32 if single else np.float64) for name in columns.scores]
     asked += [_number(scan, columns.confidence, np.float64)] if columns.confidence else []
+    marked = f"md5_number_lower({quoted(columns.item or '')}::VARCHAR)"
+    asked += [(marked, np.int64)] if columns.item else []
     named = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked))
     room: dict[str, Column] = {}
     held: list[list[Any]] = []
@@ -91,9 +93,9 @@ def _joined(scan: Scan, held: list[list[Column]], room: dict[str, Column]) -> di
     }
     if width:
         found["scores"] = _laid(room, "scores", columns[parts : parts + width])
-    if scan.columns.confidence:
-        found["confidence"] = _laid(room, "confidence", [columns[-1]])[0]
-    return found
+    rest = columns[parts + width :]
+    names = [name for name in ("confidence", "item") if getattr(scan.columns, name)]
+    return found | {name: _laid(room, name, [column])[0] for name, column in zip(names, rest, strict=True)}
 
 
 def _laid(room: dict[str, Column], name: str, columns: Sequence[Sequence[Column]]) -> Column:

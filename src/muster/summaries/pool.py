@@ -9,18 +9,21 @@ import numpy as np
 from muster.errors import BadData
 from muster.measures import count, width
 from muster.measures.accuracy import ACCURACY
-from muster.records import Block, Measure, Tally, grouped, merge, same, stack
+from muster.records import Block, Labelled, Measure, Tally, grouped, merge, same, stack
 from muster.sources.predictions import Predictions
 
 LARGEST, FREELY = 4 << 30, 1 << 30
 
 
 def tally(
-    found: Predictions, measures: Sequence[Measure], tick: Callable[[int], None] | None = None
+    found: Predictions,
+    measures: Sequence[Measure],
+    tick: Callable[[int], None] | None = None,
+    keep: Callable[[Labelled], None] | None = None,
 ) -> Block:
     """Count every block of rows; the entries of all cuts stand one after the other.
 
-    `tick` is told how many rows each block held.
+    `tick` is told how many rows each block held, `keep` is given them.
     """
     if not found.whole and any(not measure.adds for measure in measures):
         named = ", ".join(measure.name for measure in measures if not measure.adds)
@@ -30,6 +33,8 @@ def tally(
     for block in found.blocks():
         for i, seen in enumerate(block):
             merged[i] = merge(merged[i], count(seen, measures))
+        if keep:
+            keep(block[0])
         if tick:
             tick(len(block[0]))
     tallies = {}

@@ -11,6 +11,7 @@ import vl_convert
 from muster.records.chart import Chart
 from muster.reports.charts.draw import drawing
 from muster.reports.charts.theme import LIGHT, config, style, variables
+from muster.store.folder import plain
 
 __all__ = ["inline", "pdf", "png", "specification", "style", "svg"]
 
@@ -18,8 +19,8 @@ OFFLINE: dict[str, Any] = {"allowed_base_urls": []}
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """The drawing as Vega-Lite, checked against its schema."""
-    made: dict[str, Any] = drawing(chart).to_dict()
+    """The drawing as Vega-Lite, checked against its schema; an undefined number is null, and not drawn."""
+    made: dict[str, Any] = plain(drawing(chart).to_dict())
     return {**made, "config": config()}
 
 

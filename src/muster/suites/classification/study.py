@@ -20,6 +20,7 @@ from muster.store.manifest import manifest
 from muster.suites.classification.analysis import analyse
 from muster.suites.classification.sections import sections_of
 from muster.suites.classification.settings import Settings, chosen
+from muster.summaries.items import Kept
 from muster.summaries.pool import affordable, tally
 
 Tick = Callable[[int], None]
@@ -96,6 +97,7 @@ class Counted:
     rows: int
     fingerprint: Mapping[str, str]
     notes: Sequence[str]
+    items: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,9 @@ def study(
         cells = len(found.all_keys)
         measures, left = affordable(measures, cells, len(found.classes))
         notes += [_left_out(left, cells)] if left else []
+    kept = Kept()
     with diary.stage("count"):
-        block = tally(found, measures, tick)
+        block = tally(found, measures, tick, kept.keep)
     with diary.stage("check"):
         notes = [note for note in (*notes, found.duplicates()) if note]
         fingerprint = found.fingerprint()
@@ -142,6 +145,7 @@ def study(
         rows=found.rows,
         fingerprint=fingerprint,
         notes=notes,
+        items=kept.table(found.keys[0]),
     )
     return conclude(counted, asked, given, diary)
 
@@ -171,6 +175,7 @@ def conclude(counted: Counted, asked: Settings, given: Mapping[str, Any], diary:
         verdicts=seen.verdicts,
         sections=sections_of(seen, asked, counted.notes, counted.rows),
         events=diary.events,
+        items=counted.items,
     )
 
 
