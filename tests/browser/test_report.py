@@ -51,7 +51,7 @@ def test_the_page_is_readable_with_scripts_off(demo: Path, opened: Opened) -> No
     page = opened(demo, java_script_enabled=False)
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Evaluation of digits")
-    assert page.locator("figure svg").count() == 9
+    assert page.locator("figure svg").count() == 10
     assert page.locator("figure svg text").count() > 50
     expect(page.locator("#worst-units tbody tr").first).to_contain_text("clinic-07")
     assert not page.locator(".tools").first.is_visible()

@@ -61,6 +61,8 @@ def test_the_difference_is_that_of_the_runs_and_who_is_hurt_is_named(
     )
     assert [name for name, row in units.items() if row["said"] == "worse"] == ["site-03"]
     assert "Hurt most: site-03" in found.sections[1].lead
+    assert found.verdicts[1].status.value == "watch"
+    assert found.verdicts[1].why == "1 of 12 units are worse off beyond noise: site-03"
     assert found.estimate("accuracy", "difference").method == "paired bootstrap of units"
     assert found.estimate("accuracy", "min").method == "paired bootstrap of items"
     assert found.estimate("accuracy", "min").high < 0
@@ -111,6 +113,7 @@ def test_nothing_changed_is_a_result(two: tuple[muster.Run, muster.Run]) -> None
     assert "Nothing is shown to have changed" in found.sections[0].lead
     assert set(found.units["said"].tolist()) == {"the same"}
     assert found.verdicts[0].status.value == "ok"
+    assert found.verdicts[1].status.value == "unknown"
 
 
 def test_equal_models_are_hardly_ever_told_apart(rng: np.random.Generator) -> None:

@@ -130,3 +130,18 @@ def test_top_k_takes_the_first_of_equal_scores() -> None:
     seen = Labelled(np.zeros(3, int), 1, np.array([0, 1, 2]), np.zeros(3, int), 3, scores)
 
     assert CATALOG["top_2"].finish(CATALOG["top_2"].count(seen)).tolist() == [2 / 3]
+
+
+def test_the_roc_curve_goes_through_points_of_the_exact_one(rng: np.random.Generator) -> None:
+    """At an edge of the bins both have the same rates."""
+    from muster.kernels import ranking
+
+    truth = rng.integers(0, 2, 500)
+    score = np.clip(rng.normal(0.4 + 0.2 * truth, 0.2), 0, 1)
+    rows, positives = ranking.histograms(np.zeros(500, int), np.stack([1 - score, score]), truth, 1)
+    fpr, tpr = (rate[0, 1] for rate in ranking.roc(rows - positives, positives))
+    their_fpr, their_tpr, _ = metrics.roc_curve(truth, score, drop_intermediate=False)
+    exact = set(zip(their_fpr.round(9).tolist(), their_tpr.round(9).tolist(), strict=True))
+
+    assert set(zip(fpr.round(9).tolist(), tpr.round(9).tolist(), strict=True)) <= exact
+    assert (fpr[-1], tpr[-1]) == (1, 1)

@@ -88,6 +88,21 @@ def auroc(negatives: Floats, positives: Floats) -> Floats:
     return ratio((positives * below).sum(-1), negatives.sum(-1) * positives.sum(-1))
 
 
+def roc(negatives: Floats, positives: Floats) -> tuple[Floats, Floats]:
+    """False and true positive rates at every edge of the bins, from the highest score down.
+
+    >>> fpr, tpr = roc(np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0]))
+    >>> fpr.round(2).tolist(), tpr.round(2).tolist()
+    ([0.0, 0.0, 0.33, 1.0], [0.0, 0.67, 1.0, 1.0])
+    """
+    found = []
+    for counts in (negatives, positives):
+        above = np.cumsum(counts[..., ::-1], -1)
+        start = np.zeros((*counts.shape[:-1], 1))
+        found.append(ratio(np.concatenate([start, above], -1), counts.sum(-1, keepdims=True)))
+    return found[0], found[1]
+
+
 def auroc_bound(negatives: Floats, positives: Floats) -> Floats:
     """The binned AUROC differs from the exact one by at most this: half the pairs that share a bin."""
     return ratio(0.5 * (negatives * positives).sum(-1), negatives.sum(-1) * positives.sum(-1))

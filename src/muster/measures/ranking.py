@@ -45,6 +45,11 @@ def count_exact(seen: Labelled) -> Tallies:
     return {"pairs": Tally(won, pairs), "precision_at_positives": Tally(precision, positives)}
 
 
+def histograms_of(tallies: Tallies) -> tuple[Floats, Floats]:
+    """Negatives and positives of each class by bin of its score: ``[..., classes, bins]``."""
+    return _split(tallies)
+
+
 def _split(tallies: Tallies) -> tuple[Floats, Floats]:
     tally = tallies["score_bins"]
     shape = (*tally.total.shape[:-1], -1, WIDTH)

@@ -79,6 +79,33 @@ def of_units(units: Table, share: float) -> list[Verdict]:
     ]
 
 
+def nobody_worse(units: Table) -> Verdict:
+    """Of a comparison: is any unit shown to be worse off, and could one be?"""
+    worse, open_ = units.where(units["said"] == "worse"), units.where(units["low"] < 0)
+    named = ", ".join(str(unit) for unit in worse["unit"].tolist()[:4])
+    if len(worse):
+        status, why = Status.WATCH, f"{len(worse)} of {len(units)} units are worse off beyond noise: {named}"
+    elif len(open_):
+        status, why = Status.UNKNOWN, f"no unit is shown to be worse off, but {len(open_)} could be"
+    else:
+        status, why = Status.OK, "no unit is worse off"
+    return Verdict(
+        subject="every unit",
+        measure="accuracy",
+        summary="difference",
+        estimate=Estimate(
+            measure="accuracy",
+            summary="min",
+            value=float(units["difference"].min()) if len(units) else math.nan,
+            units=len(units),
+            reason="" if len(units) else "no units",
+        ),
+        band="no unit worse off",
+        status=status,
+        why=why,
+    )
+
+
 def _none(units: Table, share: float) -> Verdict:
     known = units.where(units["n"] > 0)
     silent, few = len(units) - len(known), len(known) < 2

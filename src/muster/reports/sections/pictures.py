@@ -137,6 +137,25 @@ def reliability(curve: Table) -> Lines:
     )
 
 
+def ranking(curves: Table) -> Lines:
+    """ROC curves, the class that is hardest to tell first."""
+    series, said = [], []
+    for name in dict.fromkeys(curves["class"].tolist()):
+        own = curves.where(curves["class"] == name)
+        label = f"class {short(name, 16)}, AUROC {number(float(own['area'][0]), 3)}"
+        series.append(Series(label, tuple(own["fpr"].tolist()), tuple(own["tpr"].tolist())))
+        said.append(label)
+    return Lines(
+        name="roc",
+        title="ROC of the classes that are hardest to tell" if len(series) > 1 else "ROC",
+        description="; ".join(said),
+        x="false positive rate",
+        y="true positive rate",
+        series=tuple(series),
+        diagonal="chance",
+    )
+
+
 def timeline(trend: Table) -> Lines:
     """The pooled value with its interval, the mean over units and the worst tenth, over time."""
     x, axis = _times(trend["time"].tolist())

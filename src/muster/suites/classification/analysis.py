@@ -21,6 +21,7 @@ from muster.summaries.association import with_size
 from muster.summaries.attributes import GroupFairness, columns_of, group_fairness
 from muster.summaries.chance import over_chance
 from muster.summaries.classes import across_units
+from muster.summaries.curves import hardest
 from muster.summaries.diagnose import diagnose, difficult
 from muster.summaries.estimates import finish, finish_pooled, of_population, pooled, spelled
 from muster.summaries.kinds import kinds, roles
@@ -48,6 +49,7 @@ class Analysis:
     classes: Table
     counts: Floats
     reliability: Table
+    curves: Table
     trend: Table
     groups: Sequence[GroupFairness]
     findings: Sequence[Finding]
@@ -86,6 +88,7 @@ def analyse(block: Block, classes: Sequence[str], measures: Sequence[Measure], a
         classes=across_units(counts_of(now.tallies), classes),
         counts=counts_of(now.tallies).sum(0),
         reliability=reliability(now, asked.level),
+        curves=hardest(now, classes),
         trend=trend(members, ACCURACY, asked.level, asked.units),
         groups=groups,
         findings=[

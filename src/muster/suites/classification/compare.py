@@ -34,6 +34,7 @@ from muster.summaries.pairing import Paired, pair
 from muster.summaries.pool import pool
 from muster.summaries.underserved import Units
 from muster.verdicts.gates import Rule, decide
+from muster.verdicts.judge import nobody_worse
 
 MARGIN, DRAWS = 0.02, 4000
 Runs = Run | str | Path | Sequence[Run | str | Path]
@@ -85,7 +86,7 @@ def compare(before: Runs, after: Runs, *, margin: float = MARGIN, **settings: An
         ),
         units=Units(found.units.columns),
         findings=[],
-        verdicts=[decide(rule, found.accuracy)],
+        verdicts=[decide(rule, found.accuracy), nobody_worse(found.units)],
         sections=[*sections, _trust(found, asked)],
     )
 

@@ -64,8 +64,9 @@ def _good(seen: Analysis) -> Section:
     said = callouts(seen.findings, SHOWN)
     grid = _kinds(seen)
     spans = [Span(str(name), value, *span) for name, value, span, *_ in grid.rows]  # type: ignore[arg-type, misc]
-    chart = pictures.kinds(spans, seen.pooled.chance)
-    return Section("Is it good?", lead, said, (grid, _measures(whole)), charts=(chart,))
+    charts: list[Chart] = [pictures.kinds(spans, seen.pooled.chance)]
+    charts += [pictures.ranking(seen.curves)] if len(seen.curves) else []
+    return Section("Is it good?", lead, said, (grid, _measures(whole)), charts=tuple(charts))
 
 
 def _spread(seen: Analysis, asked: Settings) -> Section:
