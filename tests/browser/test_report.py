@@ -111,7 +111,15 @@ def test_the_keyboard_reaches_everything(demo: Path, opened: Opened) -> None:
             )
         )
 
-    assert reached >= {"BUTTON", "A", "INPUT", "SELECT", "DIVregion"}
+    assert reached >= {"BUTTON", "A", "INPUT", "SELECT", "SUMMARY", "DIVregion"}
+
+
+def test_every_chart_has_its_numbers_beside_it(demo: Path, opened: Opened) -> None:
+    page = opened(demo)
+    _live(page)
+    for figure in page.locator("figure").all():
+        figure.locator("summary").click()
+        expect(figure.locator("tbody tr").first).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [400, 1100])

@@ -388,3 +388,23 @@ def test_report_writes_every_form(two: tuple[str, str], shell: Shell) -> None:
     assert "](figures/worst-units.svg)" in Path(two[0], "report.md").read_text(encoding="utf-8")
     assert shell("report", two[0], "--out", "elsewhere")[0] == OK
     assert shell("evaluate", "old.parquet", *FLAGS, "--out", two[0], "--overwrite")[0] in {OK, BREACH}
+
+
+def test_what_is_damaged_is_bad_data_and_a_defect_is_not_a_breach(
+    two: tuple[str, str], shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = two
+    shell("compare", old, new, "--out", "c")
+    assert shell("card", "c")[0] == BAD_DATA
+    for text in ("{", "[1]"):
+        Path(new, "verdicts.json").write_text(text, encoding="utf-8")
+        assert shell("gate", new)[0] == BAD_DATA
+    Path(old, "run.toml").write_text("", encoding="utf-8")
+    for words in (("gate", old), ("card", old), ("compare", old, new)):
+        code, _, err = shell(*words)
+        assert (code, "run.toml lacks study.model" in err) == (BAD_DATA, True)
+    monkeypatch.setattr("muster.cli.commands.run", lambda _: 1 // 0)
+    code, _, err = shell("show", new)
+
+    assert code == 70
+    assert "this is a defect of Muster" in err

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vl_convert
@@ -30,6 +34,7 @@ from muster.records.chart import (
 )  # fmt: skip
 from muster.reports import charts
 from muster.reports.charts import draw
+from muster.reports.charts.numbers import numbers
 from muster.reports.charts.theme import DARK, LIGHT, tone
 
 NAMED = {"name": "a", "title": 'A "title" & <b>', "description": "What it shows."}
@@ -175,6 +180,28 @@ def test_text_appears_where_no_font_is_installed(tmp_path: Path) -> None:
     title = Image.open(io.BytesIO(bare)).convert("L").crop((0, 0, 120, 22))
 
     assert sum(n for n, grey in title.getcolors() if grey < 128) > 100
+
+
+@every
+def test_the_numbers_of_a_chart_are_in_a_table(name: str) -> None:
+    found = numbers(EVERY[name])
+    drawn = {v for v in _values(asdict(EVERY[name])) if isinstance(v, float) and not math.isnan(v)}
+    told = {v for v in _values(found.rows) if isinstance(v, int | float)}
+
+    assert found.rows
+    assert {len(row) for row in found.rows} == {len(found.fields)}
+    if name == "matrix":
+        assert [row[1:] for row in found.rows] == [tuple(line) for line in EVERY[name].texts]
+    else:
+        assert {v for v in drawn if v not in {0.0, 0.8}} - told <= {0.6, 0.1, 0.65}
+
+
+def _values(data: Any) -> Iterator[Any]:
+    if isinstance(data, dict | list | tuple):
+        for part in data.values() if isinstance(data, dict) else data:
+            yield from _values(part)
+    else:
+        yield data
 
 
 def test_names_of_variables_are_those_of_the_style_sheet() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import math
+from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
 
-from muster.records import Callout, Grid, Section, Status
-from muster.reports import markdown, terminal
+from muster.records import Callout, Estimate, Grid, Section, Status, Verdict
+from muster.reports import junit, markdown, terminal
+from muster.reports.tables import grid_csv, grid_latex
 
 HOSTILE = "unit | <script>alert(1)</script> [x](http://y) *b* `c`\nnew line"
 
@@ -66,3 +69,26 @@ def test_a_terminal_of_any_width_breaks_no_number(width: int) -> None:
 
 def test_markup_of_rich_is_text() -> None:
     assert "[red]a[/red]" in _terminal(_section(("[red]a[/red]", 1, 0.5, (0.0, 1.0), "ok")), 120)
+
+
+def test_junit_is_xml_whatever_the_names() -> None:
+    estimate = Estimate(measure="accuracy", summary="x", value=0.5)
+    facts = {"subject": "gate", "measure": "accuracy", "summary": "x", "estimate": estimate}
+    verdicts = [
+        Verdict(**facts, band=HOSTILE, status=status, why="a\x07b<")
+        for status in (Status.OK, Status.BREACH, Status.UNKNOWN)
+    ]
+    suite = ET.fromstring(junit.render("ru\x07n & <b>", verdicts))
+
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert [child.tag for case in suite for child in case] == ["failure", "skipped"]
+    assert suite[1][0].get("message") == "a\ufffdb<"
+
+
+def test_csv_and_latex_hold_hostile_text_as_text() -> None:
+    grid = _section((HOSTILE, 2, math.nan, (0.1, 0.2), "ok")).grids[0]
+    (heads, row) = csv.reader(io.StringIO(grid_csv(grid)))
+
+    assert heads == ["unit", "rows", "value", "interval low", "interval high", "said"]
+    assert row == [HOSTILE, "2", "", "0.1", "0.2", "ok"]
+    assert r"50\% \& \_ \textbackslash{}" in grid_latex(Grid.of("a", {"x": "text"}, [("50% & _ \\",)]))

@@ -64,7 +64,7 @@ def test_the_difference_is_that_of_the_runs_and_who_is_hurt_is_named(
     assert found.verdicts[1].status.value == "watch"
     assert found.verdicts[1].why == "1 of 12 units are worse off beyond noise: site-03"
     assert found.estimate("accuracy", "difference").method == "paired bootstrap of units"
-    assert found.estimate("accuracy", "min").method == "paired bootstrap of items"
+    assert found.estimate("accuracy", "min").method == "bootstrap of items, less noise"
     assert found.estimate("accuracy", "min").high < 0
 
 
@@ -196,7 +196,12 @@ def test_units_of_one_run_alone_are_left_out_and_said(
         ({"kind": "non_inferior", "margin": 0.02, "measure": "log_loss"}, 0.03, 0.1, "fail"),
         ({"kind": "non_inferior", "margin": 0.02, "direction": "lower"}, 0.03, 0.1, "fail"),
         ({"kind": "superior", "margin": 0.01}, 0.02, 0.05, "pass"),
-        ({"kind": "superior"}, 0.0, 0.0, "fail"),
+        ({"kind": "superior", "margin": 0.0}, 0.0, 0.0, "fail"),
+        ({"kind": "non_inferior", "margin": 0.02, "summary": "gini"}, 0.07, 0.12, "fail"),
+        ({"kind": "non_inferior", "margin": 0.02, "summary": "gini"}, -0.12, -0.07, "pass"),
+        ({"kind": "superior", "margin": 0.02, "summary": "gap"}, -0.12, -0.07, "pass"),
+        ({"kind": "non_inferior", "margin": 0.02, "summary": "worst_tenth"}, -0.12, -0.07, "fail"),
+        ({"kind": "non_inferior", "margin": 0.02, "summary": "jain"}, -0.12, -0.07, "fail"),
         ({"kind": "superior", "margin": 0.01}, 0.005, 0.05, "inconclusive"),
         ({"kind": "at_least", "value": 0.1, "min_units": 9}, 0.5, 0.6, "inconclusive"),
         ({"kind": "at_least", "value": 0.1}, float("nan"), float("nan"), "inconclusive"),
@@ -239,9 +244,15 @@ def test_a_gate_takes_each_rule_at_its_own_confidence(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[rule]]\nkind = "at_least"\nmeasure = "acuracy"\n', "no 'acuracy'; did you mean 'accuracy'"),
-        ('[[rule]]\nkind = "at_least"\nsummary = "worst_tnth"\n', "did you mean 'worst_tenth'"),
+        (
+            '[[rule]]\nkind = "at_least"\nmeasure = "acuracy"\nvalue = 0.5\n',
+            "no 'acuracy'; did you mean 'accuracy'",
+        ),
+        ('[[rule]]\nkind = "at_least"\nsummary = "worst_tnth"\nvalue = 0.5\n', "did you mean 'worst_tenth'"),
         ('[[rule]]\nkind = "atleast"\n', "line 2: rule.0..kind|rule.*kind"),
+        ('[[rule]]\nkind = "at_least"\n', "at_least needs value, and takes no margin"),
+        ('[[rule]]\nkind = "non_inferior"\nvalue = 0.05\n', "non_inferior needs margin, and takes no value"),
+        ('[[rule]]\nkind = "at_least"\nvalue = nan\n', "finite number"),
         ("rule = []\n", "at least 1 item"),
     ],
 )
@@ -251,3 +262,119 @@ def test_rules_that_cannot_be_are_refused(
     (tmp_path / "gates.toml").write_text(text, encoding="utf-8")
     with pytest.raises(BadConfig, match=said):
         muster.gate(two[0], None, tmp_path / "gates.toml")
+
+
+def test_a_model_that_became_less_even_does_not_pass_a_gate_on_inequality(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    data = _data(rng)
+    odd = np.isin(data["unit"], [f"site-{i:02d}" for i in range(0, UNITS, 2)])
+    shares = {"even": 0.8, "uneven": np.where(odd, 0.6, 1.0)}
+    even, uneven = (_run(data, _guess(data, share, rng), name) for name, share in shares.items())
+    rule = '[[rule]]\nsummary = "gini"\nkind = "non_inferior"\nmargin = 0.02\n'
+    path = tmp_path / "gini.toml"
+    path.write_text(rule, encoding="utf-8")
+
+    assert muster.gate(uneven, even, path).verdicts[0].label == "fail"
+    assert muster.gate(even, uneven, path).verdicts[0].label == "pass"
+
+
+def test_items_that_are_shared_in_part_are_not_paired_and_that_is_said(rng: np.random.Generator) -> None:
+    """Few items shared and unchanged, all others worse: the shared ones must not stand for the rest."""
+    data = _data(rng)
+    a = _run(data, _guess(data, 0.9, rng), "old")
+    other = {**data, "item": np.where(data["item"] < 300, data["item"], data["item"] + 10**6)}
+    b = _run(other, _guess(data, 0.6, rng), "new")
+    found = muster.compare(a, b)
+
+    assert "only 300 items are in both runs" in found.sections[0].callouts[0].text
+    assert found.estimate("accuracy", "difference").high < -0.2
+    assert set(found.units["said"].tolist()) == {"worse"}
+
+
+@pytest.mark.parametrize(("units", "rows"), [(3, 400), (6, 200), (12, 100)])
+def test_the_interval_of_a_difference_holds_the_truth_of_the_population(
+    units: int, rows: int, rng: np.random.Generator
+) -> None:
+    """Units gain and lose at random, by nothing on the mean."""
+    held = passed = 0
+    for _ in range(80):
+        unit, truth = np.repeat(np.arange(units), rows), rng.integers(0, 2, units * rows)
+        gain = rng.normal(0, 0.08, units)[unit]
+        runs = [
+            muster.evaluate(
+                truth=truth, guess=np.where(rng.random(truth.size) < share, truth, 1 - truth), unit=unit,
+                item=np.arange(truth.size), measures=["accuracy", "kappa"], draws=0,
+            )
+            for share in (0.8, 0.8 + gain)
+        ]  # fmt: skip
+        seen = muster.compare(*runs, draws=300).estimate("accuracy", "difference")
+        held += seen.low <= 0 <= seen.high
+        passed += decide(Rule(kind="superior", margin=0.0), seen).label == "pass"
+
+    assert held >= 72
+    assert passed <= 6
+
+
+def test_a_handful_of_rows_is_not_certain() -> None:
+    truth, unit = [0, 1, 0, 1, 0], list("abcde")
+    runs = [muster.evaluate(truth=truth, guess=truth, unit=unit, item=range(5), draws=0) for _ in range(2)]
+    seen = muster.compare(*runs).estimate("accuracy", "difference")
+
+    assert seen.low < -0.1
+    assert seen.high > 0.1
+
+
+def test_noise_of_equal_units_is_not_a_change_of_inequality(rng: np.random.Generator) -> None:
+    """All units equal, at .70 and at .99: there is less noise in the second, not less inequality."""
+    held = 0
+    for _ in range(40):
+        unit, truth = np.repeat(np.arange(40), 30), rng.integers(0, 2, 1200)
+        runs = [
+            muster.evaluate(
+                truth=truth, guess=np.where(rng.random(1200) < share, truth, 1 - truth), unit=unit, draws=0
+            )
+            for share in (0.7, 0.99)
+        ]
+        seen = muster.compare(*runs, draws=200)
+        spreads = [seen.estimate("accuracy", name) for name in ("gini", "std_ddof1")]
+        held += all(e.low <= 0 <= e.high for e in spreads)
+
+    assert held >= 36
+
+
+def test_repeated_runs_are_paired_one_by_one(rng: np.random.Generator) -> None:
+    """Each pair at the last time that both have, and over the units that both have."""
+    data = _data(rng)
+    some = {name: column[: 6 * ROWS] for name, column in data.items()}
+    early, late = np.repeat([1, 2], UNITS * ROWS // 2), np.ones(UNITS * ROWS, int)
+    a = [_run(data, _guess(data, 0.8, rng), "a", time=t) for t in (late, early)]
+    b = [
+        _run(data, _guess(data, 0.8, rng), "b", time=late),
+        _run(some, _guess(some, 0.9, rng), "b", time=late[: 6 * ROWS]),
+    ]
+    found = muster.compare(a, b)
+    (section,) = (s for s in found.sections if s.title == "Does it hold over repeated runs?")
+    pairs = [muster.compare(x, y).value("accuracy", "difference") for x, y in zip(a, b, strict=True)]
+
+    assert section.grids[0].rows[0][1] == pytest.approx(np.mean(pairs))
+
+
+def test_a_comparison_is_no_run_to_merge(two: tuple[muster.Run, muster.Run]) -> None:
+    with pytest.raises(BadData, match="is a comparison, which holds no sums"):
+        muster.merge([muster.compare(*two, draws=50)])
+
+
+def test_items_written_1_and_1_0_are_one(rng: np.random.Generator, tmp_path: Path) -> None:
+    data = _data(rng)
+    frame = pl.DataFrame({**data, "guess": _guess(data, 0.8, rng)})
+    runs = []
+    for name, kind in (("a", pl.Int64), ("b", pl.Float64)):
+        frame.with_columns(pl.col("item").cast(kind)).write_csv(tmp_path / f"{name}.csv")
+        runs.append(
+            muster.evaluate(
+                tmp_path / f"{name}.csv", truth="truth", guess="guess", unit="unit", item="item", draws=0
+            )
+        )
+
+    assert muster.compare(*runs).sections[0].callouts == ()

@@ -47,7 +47,7 @@ def test_nothing_that_differs_is_no_evidence() -> None:
 def test_newcombe_as_published(counts: tuple[int, ...], expected: tuple[float, float]) -> None:
     """Newcombe (1998), table II, method 10: first less second."""
     right_a, rows_a, right_b, rows_b = (np.array(float(x)) for x in counts)
-    low, high = paired.difference_apart(right_a, rows_a, right_b, rows_b, 0.95)
+    low, high = paired.difference_apart(right_a, rows_a, right_b, rows_b, level=0.95)
 
     assert (-high, -low) == pytest.approx(expected, abs=5e-5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as text
 import sys
 from glob import glob
 from pathlib import Path
@@ -16,7 +15,7 @@ from muster.records import MANIFEST, Status
 from muster.reports import card as cards
 from muster.reports import junit
 from muster.reports.data import verdicts_as_data
-from muster.reports.reading import load
+from muster.reports.reading import load, read_json
 from muster.reports.terminal import STYLES
 from muster.store.folder import added, write_json
 from muster.suites import classification
@@ -96,7 +95,10 @@ def card(run: Path) -> int:
     run
         Folder of the run; the card is card.md in it.
     """
-    made = cards.render(load(run))
+    found = load(run)
+    if found.manifest.get("kind") == "comparison":
+        raise BadData(f"{run}: a comparison has no card: give the run of one model")
+    made = cards.render(found)
     with added(run) as folder:
         (folder / "card.md").write_text(made, encoding="utf-8")
     sys.stderr.write(f"written: {run / 'card.md'}\n")
@@ -115,8 +117,10 @@ def _runs(place: str) -> list[str | Path]:
 
 def _record(run: Path, data: list[dict[str, object]], xml: str) -> None:
     """The verdicts of the gate in the run's list, in the place of those of a former gate."""
-    held = text.loads((run / "verdicts.json").read_text(encoding="utf-8"))
-    kept = [verdict for verdict in held if verdict["subject"] != GATE]
+    held = read_json(run / "verdicts.json")
+    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+        raise BadData(f"{run / 'verdicts.json'}: not a list of verdicts")
+    kept = [verdict for verdict in held if verdict.get("subject") != GATE]
     with added(run) as folder:
         write_json(folder / "verdicts.json", [*kept, *data])
         (folder / "gates.xml").write_text(xml, encoding="utf-8")

@@ -63,10 +63,12 @@ def difference_paired(only_a: Floats, only_b: Floats, rows: Floats, z: float) ->
     return np.maximum(value - z * error, -1), np.minimum(value + z * error, 1)
 
 
-def difference_apart(right_a: Floats, rows_a: Floats, right_b: Floats, rows_b: Floats, level: float) -> Pair:
+def difference_apart(
+    right_a: Floats, rows_a: Floats, right_b: Floats, rows_b: Floats, *, level: float
+) -> Pair:
     """Interval of the difference of two shares of different rows (Newcombe 1998).
 
-    >>> low, high = difference_apart(*(np.array(float(x)) for x in (56, 70, 48, 80)), 0.95)
+    >>> low, high = difference_apart(*(np.array(float(x)) for x in (56, 70, 48, 80)), level=0.95)
     >>> round(float(low), 4), round(float(high), 4)
     (-0.3339, -0.0524)
     """

@@ -84,17 +84,24 @@ def populations(
 
 
 def truths(
-    values: Floats, errors: Floats, weight: Floats, draws: int, rng: np.random.Generator, *, units: bool
+    values: Floats,
+    errors: Floats,
+    weight: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    units: np.random.Generator | None = None,
 ) -> Iterator[Drawn]:
     """Blocks of what the values of units may be without noise: values seen vary by truth plus noise.
 
     Each draw takes the variance of the truth to be that of the values, as uncertain as their
     number makes it, less noise; the mean to be as uncertain as noise makes it; and draws each
     unit between the mean and its own value, as near to the latter as it is known well (Efron
-    and Morris 1975). ``units`` resamples the units too, and spreads them by the variance drawn.
+    and Morris 1975). ``units`` resamples the units too, and spreads them by the variance drawn;
+    two populations of the same units are drawn together by generators of one seed.
 
     >>> values, errors, rng = np.array([0.7, 0.9]), np.array([1.0, 1.0]), np.random.default_rng(0)
-    >>> drawn, _ = next(truths(values, errors, np.ones(2), 100, rng, units=False))
+    >>> drawn, _ = next(truths(values, errors, np.ones(2), 100, rng))
     >>> drawn.shape, float(np.median(np.ptp(drawn, -1)))
     ((100, 2), 0.0)
     """
@@ -105,12 +112,27 @@ def truths(
         between = np.maximum(seen * freedom / rng.chisquare(freedom, (times, 1)) - noise, 0)
         known = ratio(between, between + errors**2, 1.0)
         drawn = known * (values - middle) + np.sqrt(known) * errors * rng.standard_normal((times, many))
-        if units:
-            drawn = np.take_along_axis(drawn, rng.integers(0, many, (times, many)), 1)
+        if units is not None:
+            drawn = np.take_along_axis(drawn, units.integers(0, many, (times, many)), 1)
             own = (known**2 * (values - middle) ** 2 + known * errors**2).sum(1, keepdims=True) / freedom
             drawn *= np.sqrt(ratio(between, own, 0.0) * many / freedom)
         drawn += middle + np.sqrt(noise / many) * rng.standard_normal((times, 1))
         yield _sorted(drawn, weight)
+
+
+def jackknife(without: Floats) -> tuple[Floats, Floats]:
+    """Standard error and degrees of freedom from values with each part left out, on the first axis.
+
+    Quenouille (1956), Tukey (1958). Undefined values are left out; of one value nothing is known.
+
+    >>> error, freedom = jackknife(np.array([0.4, 0.5, 0.6]))
+    >>> round(float(error), 4), float(freedom)
+    (0.1155, 2.0)
+    """
+    known = (~np.isnan(without)).sum(0)
+    away = np.where(np.isnan(without), 0.0, without - np.nansum(without, 0) / np.maximum(known, 1))
+    error = np.sqrt((away**2).sum(0) * (known - 1) / np.maximum(known, 1))
+    return error, np.where(known > 1, known - 1.0, np.nan)
 
 
 def _steps(draws: int, width: int) -> Iterator[int]:

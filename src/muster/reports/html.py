@@ -15,6 +15,7 @@ from muster.records import Field, Grid, Section, Status
 from muster.records.chart import Chart
 from muster.reports.charts import inline, specification, style
 from muster.reports.charts.live import bundle
+from muster.reports.charts.numbers import numbers
 from muster.reports.charts.theme import LIGHT
 from muster.reports.words import NUMERIC, SIGNS, cell
 
@@ -73,8 +74,9 @@ def _section(section: Section) -> dict[str, Any]:
     }
 
 
-def _chart(chart: Chart) -> Mapping[str, str]:
-    return {"name": chart.name, "description": chart.description, "svg": inline(chart)}
+def _chart(chart: Chart) -> Mapping[str, Any]:
+    table = _grid(numbers(chart))
+    return {"name": chart.name, "description": chart.description, "svg": inline(chart), "numbers": table}
 
 
 def _grid(grid: Grid) -> dict[str, Any]:

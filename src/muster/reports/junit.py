@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
 from muster.records import Status, Verdict
+
+FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _quoted(text: str) -> str:
+    """An attribute; what XML cannot hold becomes the sign for that."""
+    return quoteattr(FORBIDDEN.sub("\ufffd", text))
 
 
 def render(title: str, verdicts: Sequence[Verdict]) -> str:
@@ -18,9 +26,9 @@ def render(title: str, verdicts: Sequence[Verdict]) -> str:
         sum(v.status is status for v in verdicts) for status in (Status.BREACH, Status.UNKNOWN)
     )
     head = f'tests="{len(verdicts)}" failures="{failed}" skipped="{skipped}"'
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuite name={quoteattr(title)} {head}>"]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuite name={_quoted(title)} {head}>"]
     for verdict in verdicts:
         tag = {Status.BREACH: "failure", Status.UNKNOWN: "skipped"}.get(verdict.status, "system-out")
-        said = f"<{tag} message={quoteattr(verdict.why)}/>" if tag != "system-out" else ""
-        lines.append(f'<testcase classname="muster.gate" name={quoteattr(verdict.band)}>{said}</testcase>')
+        said = f"<{tag} message={_quoted(verdict.why)}/>" if tag != "system-out" else ""
+        lines.append(f'<testcase classname="muster.gate" name={_quoted(verdict.band)}>{said}</testcase>')
     return "\n".join([*lines, "</testsuite>", ""])

@@ -41,7 +41,7 @@ def load(path: str | Path) -> Run:
     folder = Path(path)
     if not (folder / MANIFEST).is_file():
         raise BadData(f"{folder}: not a run: it has no {MANIFEST}")
-    manifest = _json(folder / MANIFEST)
+    manifest = read_json(folder / MANIFEST)
     given = manifest.get("format") if isinstance(manifest, dict) else None
     if given != FORMAT:
         newer = isinstance(given, int) and given > FORMAT
@@ -51,7 +51,7 @@ def load(path: str | Path) -> Run:
     if lacking:
         raise BadData(f"{folder}: a damaged run: its {MANIFEST} lacks {', '.join(lacking)}")
     try:
-        return _run(folder, manifest, _json(folder / "report.json"))
+        return _run(folder, manifest, read_json(folder / "report.json"))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, MusterError):
             raise
@@ -59,9 +59,13 @@ def load(path: str | Path) -> Run:
 
 
 def _run(folder: Path, manifest: Mapping[str, Any], report: Mapping[str, Any]) -> Run:
+    asked = tomllib.loads(_text(folder / "run.toml"))
+    lacking = [name for name in ("model", "level", "units") if name not in asked.get("study", {})]
+    if lacking:
+        raise BadData(f"{folder}: a damaged run: its run.toml lacks study.{', study.'.join(lacking)}")
     return Run(
         title=report["title"],
-        asked=tomllib.loads(_text(folder / "run.toml")),
+        asked=asked,
         manifest=manifest,
         tallies=unspell(read_table(folder / "tallies.parquet"), manifest["parts"]),
         estimates=read_table(folder / "estimates.parquet"),
@@ -116,7 +120,8 @@ def _cell(value: Any, field: Field) -> Any:
     return math.nan if value is None and field.kind == "number" else value
 
 
-def _json(file: Path) -> Any:
+def read_json(file: Path) -> Any:
+    """What a file of a run holds."""
     try:
         return json.loads(_text(file))
     except json.JSONDecodeError as error:

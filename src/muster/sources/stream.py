@@ -49,8 +49,7 @@ def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
     asked: list[tuple[str, Any]] = [*scan.codes.values()]
     asked += [_number(scan, name, np.float32 if single else np.float64) for name in columns.scores]
     asked += [_number(scan, columns.confidence, np.float64)] if columns.confidence else []
-    marked = f"md5_number_lower({quoted(columns.item or '')}::VARCHAR)"
-    asked += [(marked, np.int64)] if columns.item else []
+    asked += [(_marked(scan, columns.item), np.int64)] if columns.item else []
     named = ", ".join(f"{value} AS c{i}" for i, (value, _) in enumerate(asked))
     room: dict[str, Column] = {}
     held: list[list[Any]] = []
@@ -66,6 +65,14 @@ def _stream(scan: Scan) -> Iterator[dict[str, Any]]:
                 held, alive = [], []
     if held:
         yield _joined(scan, held, room)
+
+
+def _marked(scan: Scan, item: str) -> str:
+    """How the mark of an item is asked for; 1.0 is 1."""
+    name = quoted(item)
+    if scan.types[item] in {"FLOAT", "DOUBLE"}:
+        name = f"CASE WHEN {name} = trunc({name}) THEN {name}::HUGEINT::VARCHAR ELSE {name}::VARCHAR END"
+    return f"md5_number_lower(({name})::VARCHAR)"
 
 
 def _number(scan: Scan, name: str, dtype: Any) -> tuple[str, Any]:

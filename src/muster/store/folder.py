@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -100,7 +101,7 @@ def plain(data: Any) -> Any:
         return [plain(value) for value in data]
     if hasattr(data, "tolist"):
         return plain(data.tolist())
-    if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):  # noqa: PLR0124
+    if isinstance(data, float) and not math.isfinite(data):
         return None
     return data if isinstance(data, str | int | float | bool) or data is None else str(data)
 

@@ -102,7 +102,7 @@ def _drawn(top: Floats, bottom: Floats, draws: int, seed: int) -> Drawn:
         return none, none
     rng, rate = np.random.default_rng(seed), top / bottom
     noise = of_shares(rate, bottom, float(top.sum() / bottom.sum()))
-    blocks = [values for values, _ in truths(rate, noise.errors, bottom, draws, rng, units=False)]
+    blocks = [values for values, _ in truths(rate, noise.errors, bottom, draws, rng)]
     return np.clip(np.concatenate(blocks), 0, 1), noise.equal((draws, rate.size), rng)
 
 

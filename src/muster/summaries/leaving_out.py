@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from muster.kernels.resample import jackknife
 from muster.kernels.types import Floats
 from muster.measures.confusion import counts_of
 from muster.records import Block, Bounds, Tallies, Tally
@@ -50,11 +51,8 @@ def by_units(out: LeftOut, finish: Callable[[Tallies], Floats], level: float) ->
     >>> [round(float(end[0]), 2) for end in by_units(out, accuracy.finish, 0.95)]
     [0.55, 1.05]
     """
-    value, without = finish(out.whole), finish(out.without)
-    known = (~np.isnan(without)).sum(0)
-    away = np.where(np.isnan(without), 0.0, without - np.nansum(without, 0) / np.maximum(known, 1))
-    error = np.sqrt((away**2).sum(0) * (known - 1) / np.maximum(known, 1))
-    freedom = np.where(known > 1, known - 1.0, np.nan)
+    value = finish(out.whole)
+    error, freedom = jackknife(finish(out.without))
     reach = stdtrit(freedom, 0.5 + level / 2) * error
     return value - reach, value + reach
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muster.kernels.types import Floats
+from muster.measures.confusion import counts_of
 from muster.records import Block, Column, Table, unmasked
 
 
@@ -16,14 +17,16 @@ from muster.records import Block, Column, Table, unmasked
 class Paired:
     """The entries of both models for the units they share, in one order; their items where both named them.
 
-    ``items`` has unit, truth, guess and loss of each side for the items they share; ``only_a``
-    and ``only_b`` count the units that one side alone has.
+    ``items`` has unit, truth, guess and loss of each side, where all rows of these units are of
+    items that both have; ``matched`` counts the items that are shared, ``only_a`` and ``only_b``
+    the units that one side alone has.
     """
 
     a: Block
     b: Block
     units: Column
     items: Table | None
+    matched: int
     only_a: int
     only_b: int
 
@@ -42,16 +45,19 @@ class Paired:
 
 
 def pair(a: Block, b: Block, items: tuple[Table | None, Table | None]) -> Paired:
-    """Match units by name, and items by unit, time and mark."""
+    """Match units that have rows by name, and items by unit, time and mark."""
+    a, b = (block.where(counts_of(block.tallies).sum((-1, -2)) > 0) for block in (a, b))
     names = [[str(unit) for unit in block.keys["unit"].tolist()] for block in (a, b)]
     shared = sorted(set(names[0]) & set(names[1]))
     own_a, own_b = ({name: i for i, name in enumerate(own)} for own in names)
     at_a, at_b = (np.array([own[name] for name in shared], np.intp) for own in (own_a, own_b))
     first, second = items
     found = None if first is None or second is None else _matched(first, second, set(shared))
-    units = np.array([*shared, None], dtype=object)[:-1]
-    alone = len(a) - len(shared), len(b) - len(shared)
-    return Paired(a.where(at_a), b.where(at_b), units, found, *alone)
+    units, sides = np.array([*shared, None], dtype=object)[:-1], (a.where(at_a), b.where(at_b))
+    rows = [float(counts_of(side.tallies).sum()) for side in sides]
+    matched = 0 if found is None else len(found)
+    whole = found if rows == [matched, matched] else None
+    return Paired(*sides, units, whole, matched, len(a) - len(shared), len(b) - len(shared))
 
 
 def _matched(a: Table, b: Table, units: Collection[str]) -> Table | None:

@@ -170,7 +170,8 @@ def _drawn(of: Population, draws: int, rng: np.random.Generator, units: Units, s
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
     def truth(*, resampled: bool) -> dict[str, Floats]:
-        blocks = resample.truths(of.values, noise.errors, of.rows, times, rng, units=resampled)
+        units_ = rng if resampled else None
+        blocks = resample.truths(of.values, noise.errors, of.rows, times, rng, units=units_)
         return indices((np.clip(values, *of.bounds), whole) for values, whole in blocks)
 
     these = truth(resampled=False)

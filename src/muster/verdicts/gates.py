@@ -7,11 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from muster.measures import CATALOG
 from muster.records import Estimate, Status, Verdict
 from muster.sources.config import parse, read
+from muster.summaries.population import TROUBLE
 
 Kind = Literal["at_least", "at_most", "non_inferior", "superior"]
 ANSWERS = {Status.OK: "pass", Status.BREACH: "fail", Status.UNKNOWN: "inconclusive"}
@@ -29,11 +30,23 @@ class Rule(BaseModel):
     measure: str = "accuracy"
     summary: str = "per_sample"
     kind: Kind
-    value: float = 0.0
-    margin: float = Field(default=0.0, ge=0)
+    value: float | None = Field(default=None, allow_inf_nan=False)
+    margin: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     direction: Literal["higher", "lower"] | None = None
     min_units: int = Field(default=1, ge=0)
     confidence: float = Field(default=0.95, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Rule:
+        wanted, other = ("margin", "value") if self.paired else ("value", "margin")
+        if getattr(self, wanted) is None or getattr(self, other) is not None:
+            raise ValueError(f"{self.kind} needs {wanted}, and takes no {other}")
+        return self
+
+    @property
+    def edge(self) -> float:
+        """The value, or the margin."""
+        return float((self.margin if self.paired else self.value) or 0.0)
 
     @property
     def paired(self) -> bool:
@@ -42,13 +55,15 @@ class Rule(BaseModel):
 
     @property
     def better(self) -> str:
-        """Which way is better: as the rule says, else as the measure does."""
+        """Which way is better: as the rule says, else as the index or the measure does; less spread is."""
+        if self.direction is None and self.summary in TROUBLE:
+            return "lower" if TROUBLE[self.summary] == "above" else "higher"
         known = CATALOG.get(self.measure)
         return self.direction or (known.better if known else "higher")
 
     def words(self) -> str:
         """The rule as it is read."""
-        edge = f"{self.value:g}" if not self.paired else f"by {self.margin:g}"
+        edge = f"by {self.edge:g}" if self.paired else f"{self.edge:g}"
         said = {
             "at_least": f"at least {edge}", "at_most": f"at most {edge}",
             "non_inferior": f"not worse {edge} or more", "superior": f"better {edge} or more",
@@ -118,8 +133,8 @@ def _oriented(rule: Rule, estimate: Estimate) -> tuple[float, float, float]:
     """Interval and edge, turned so that more is better."""
     if not rule.paired:
         up = rule.kind == "at_least"
-        edge = rule.value if up else -rule.value
+        edge = rule.edge if up else -rule.edge
     else:
         up = rule.better != "lower"
-        edge = rule.margin if rule.kind == "superior" else -rule.margin
+        edge = rule.edge if rule.kind == "superior" else -rule.edge
     return (estimate.low, estimate.high, edge) if up else (-estimate.high, -estimate.low, edge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from muster.records import Estimate, Status, Table, Verdict
+from muster.records import Column, Estimate, Status, Table, Verdict
 
 USELESS = 0.05
 BAND = "at least {share:g} of the mean over the other units"
@@ -89,21 +89,7 @@ def nobody_worse(units: Table) -> Verdict:
         status, why = Status.UNKNOWN, f"no unit is shown to be worse off, but {len(open_)} could be"
     else:
         status, why = Status.OK, "no unit is worse off"
-    return Verdict(
-        subject="every unit",
-        measure="accuracy",
-        summary="difference",
-        estimate=Estimate(
-            measure="accuracy",
-            summary="min",
-            value=float(units["difference"].min()) if len(units) else math.nan,
-            units=len(units),
-            reason="" if len(units) else "no units",
-        ),
-        band="no unit worse off",
-        status=status,
-        why=why,
-    )
+    return _of_all("difference", units["difference"], "no unit worse off", status, why)
 
 
 def _none(units: Table, share: float) -> Verdict:
@@ -118,19 +104,25 @@ def _none(units: Table, share: float) -> Verdict:
         why += f", but {open_} of {len(known)} could be: their rows are too few to tell"
     if silent:
         why += f"; {silent} have no rows"
+    return _of_all("unit", known["accuracy"], BAND.format(share=share), status, why, n=int(known["n"].sum()))
+
+
+def _of_all(summary: str, values: Column, band: str, status: Status, why: str, *, n: int = 0) -> Verdict:
+    """One verdict for every unit; its number is that of the worst."""
+    estimate = Estimate(
+        measure="accuracy",
+        summary="min",
+        value=float(values.min()) if len(values) else math.nan,
+        units=len(values),
+        n=n,
+        reason="" if len(values) else "no rows",
+    )
     return Verdict(
         subject="every unit",
         measure="accuracy",
-        summary="unit",
-        estimate=Estimate(
-            measure="accuracy",
-            summary="min",
-            value=float(known["accuracy"].min()) if len(known) else math.nan,
-            units=len(known),
-            reason="" if len(known) else "no rows",
-            n=int(known["n"].sum()),
-        ),
-        band=BAND.format(share=share),
+        summary=summary,
+        estimate=estimate,
+        band=band,
         status=status,
         why=why,
     )

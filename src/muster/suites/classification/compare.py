@@ -27,7 +27,8 @@ from muster.reports.sections.comparison import (
 from muster.sources.config import checked
 from muster.store.manifest import manifest
 from muster.suites.classification.settings import Settings
-from muster.summaries.compare import differences, of_indices, of_units, over_items, over_seeds, resampled
+from muster.summaries.compare import apart, differences, grouped
+from muster.summaries.compare_units import of_indices, of_units, over_items, over_seeds
 from muster.summaries.estimates import finish_pooled, spelled
 from muster.summaries.kinds import roles
 from muster.summaries.pairing import Paired, pair
@@ -60,7 +61,8 @@ def compare(before: Runs, after: Runs, *, margin: float = MARGIN, **settings: An
         raise BadData(f"{len(firsts)} runs cannot be paired with {len(seconds)}: give as many of each")
     _refuse_unlike(firsts + seconds)
     one, other = firsts[0], seconds[0]
-    inherited = {name: one.asked["study"][name] for name in ("level", "units")}
+    told = {run.asked["study"]["units"] for run in (one, other)}
+    inherited = {"level": one.asked["study"]["level"], "units": "sampled" if "sampled" in told else "fixed"}
     asked = checked({**inherited, "draws": DRAWS, **settings}, Settings)
     found = _compared(one, other, asked)
     said = _callouts(found.of)
@@ -115,17 +117,19 @@ def _compared(one: Run, other: Run, asked: Settings) -> Compared:
     measures = [m for m in lookup(one.manifest["measures"]) if m.name in other.manifest["measures"]]
     single = [measure for measure in measures if measure.shape == "unit" and measure.adds]
     of, time, slices = _paired(one, other)
-    drawn = resampled(of, len(one.manifest["classes"]), draws=asked.draws, seed=asked.seed, units=asked.units)
+    classes = len(one.manifest["classes"])
+    groups = grouped(of, classes, draws=asked.draws, seed=asked.seed, units=asked.units)
+    found = differences(of, single, groups, level=asked.level)
     return Compared(
         of=of,
         slices=slices,
         time=time,
         names=_names(one, other),
         measures=single,
-        differences=differences(of, single, drawn, level=asked.level),
+        differences=found,
         indices=of_indices(of, level=asked.level, draws=asked.draws, seed=asked.seed, units=asked.units),
         units=of_units(of, asked.level),
-        how=drawn.method if drawn else "nothing was resampled",
+        how=next(estimate.method for estimate in found if estimate.measure == "accuracy"),
     )
 
 
@@ -139,7 +143,7 @@ def _sections(found: Compared, said: Sequence[Callout], asked: Settings) -> list
         for_whom_section(found.names, found.units, signed_rank, items),
         spread_change_section(found.indices),
     ]
-    if found.slices:
+    if found.slices and found.accuracy.value:
         better = found.accuracy.value > 0
         sections.append(slices_section(of_units(found.slices, asked.level), better=better))
     return sections
@@ -221,9 +225,12 @@ def _callouts(of: Paired) -> list[Callout]:
             "they are left out."
         )
     if of.items is None:
+        why = "the runs did not name their items (--item), or share none"
+        if of.matched:
+            why = f"only {of.matched:,} items are in both runs with the same unit, time and truth"
         said.append(
-            "Not paired by item: the runs did not name their items (--item), or share none. Differences "
-            "within a unit are taken as if its rows were different ones, so small changes go unseen."
+            f"Not paired by item: {why}. Differences within a unit are taken as if its rows were different "
+            "ones, so small changes go unseen."
         )
     return [Callout(Status.WATCH, text) for text in said]
 
@@ -233,9 +240,9 @@ def _over_seeds(
 ) -> list[Section]:
     if len(firsts) < 2:
         return []
-    pairs = list(zip(firsts, seconds, strict=True))
-    apart = {m.name: [b.value(m.name) - a.value(m.name) for a, b in pairs] for m in measures}
-    return [seeds_section([over_seeds(values, name, level) for name, values in apart.items()])]
+    blocks = [_paired(a, b)[0] for a, b in zip(firsts, seconds, strict=True)]
+    common = [m for m in measures if all(m.name in run.manifest["measures"] for run in (*firsts, *seconds))]
+    return [seeds_section([over_seeds([apart(of, m) for of in blocks], m.name, level) for m in common])]
 
 
 def _trust(found: Compared, asked: Settings) -> Section:

@@ -61,16 +61,17 @@ def _estimate(rule: Rule, run: Run, other: Run | None) -> Estimate:
 
 
 def _named(run: Run, rule: Rule, summary: str) -> Estimate:
+    what = "comparison" if rule.paired else "run"
     table = run.estimates
     whole = (table["unit"] == "") & (table["slice"] == "") & (table["part"] == "")
     measures = _known(table["measure"][whole].tolist())
     if rule.measure not in measures:
-        raise BadConfig(f"the run has no {rule.measure!r}{nearest(rule.measure, measures)}")
+        raise BadConfig(f"the {what} has no {rule.measure!r}{nearest(rule.measure, measures)}")
     summaries = _known(table["summary"][whole & (table["measure"] == rule.measure)].tolist())
     if summary not in summaries:
         hint = nearest(summary, summaries)
         raise BadConfig(
-            f"the run has no {rule.summary!r} of {rule.measure}{hint}; there are: {', '.join(summaries)}"
+            f"the {what} has no {rule.summary!r} of {rule.measure}{hint}; there are: {', '.join(summaries)}"
         )
     return run.estimate(rule.measure, summary)
 

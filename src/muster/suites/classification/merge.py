@@ -35,6 +35,9 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
     opened = [run if isinstance(run, Run) else load(run) for run in runs]
     if not opened:
         raise BadConfig("there are no runs to merge")
+    compared = [run.title for run in opened if run.manifest.get("kind") == "comparison"]
+    if compared:
+        raise BadData(f"{compared[0]!r} is a comparison, which holds no sums: give the runs that it compared")
     first = opened[0].manifest
     for run in opened[1:]:
         _refuse_others(opened[0], run, [*MUST_AGREE, *([] if "model" in settings else ["model"])])

@@ -10,7 +10,7 @@ import numpy as np
 from muster.kernels.codes import natural
 from muster.kernels.types import Floats
 from muster.measures import CATALOG
-from muster.records import Callout, Cell, Grid, Section, Status, Table
+from muster.records import Callout, Grid, Section, Status, Table
 from muster.records.chart import Chart, Span
 from muster.records.section import Kind
 from muster.reports.sections import (
@@ -62,11 +62,10 @@ def _good(seen: Analysis) -> Section:
         f"Chance is {number(seen.pooled.chance)}."
     )
     said = callouts(seen.findings, SHOWN)
-    grid = _kinds(seen)
-    spans = [Span(str(name), value, *span) for name, value, span, *_ in grid.rows]  # type: ignore[arg-type, misc]
-    charts: list[Chart] = [pictures.kinds(spans, seen.pooled.chance)]
+    kinds = _kinds(seen)
+    charts: list[Chart] = [pictures.kinds([span for span, *_ in kinds], seen.pooled.chance)]
     charts += [pictures.ranking(seen.curves)] if len(seen.curves) else []
-    return Section("Is it good?", lead, said, (grid, _measures(whole)), charts=tuple(charts))
+    return Section("Is it good?", lead, said, (_kinds_grid(kinds), _measures(whole)), charts=tuple(charts))
 
 
 def _spread(seen: Analysis, asked: Settings) -> Section:
@@ -95,27 +94,27 @@ def _over_time(seen: Analysis) -> tuple[list[str], list[str], Floats]:
     return units.tolist(), list(map(str, times)), values
 
 
-def _kinds(seen: Analysis) -> Grid:
-    """The kinds of evaluation, each under its name."""
+def _kinds(seen: Analysis) -> list[tuple[Span, int, int]]:
+    """The kinds of evaluation, each under its name, with units and rows."""
     table = _now(seen)
     chosen = (table["measure"] == "accuracy") & (table["unit"] == "") & (table["slice"] == "")
-    rows: list[tuple[Cell, ...]] = [
-        (KINDS[r["summary"]], r["value"], (r["low"], r["high"]), r["units"], r["n"])
+    found = [
+        (Span(KINDS[r["summary"]], r["value"], r["low"], r["high"]), r["units"], r["n"])
         for r in table.where(chosen).rows()
         if r["summary"] in KINDS
     ]
-    rows += [
-        (WORST[e.summary], e.value, (e.low, e.high), e.units, e.n)
+    return found + [
+        (Span(WORST[e.summary], e.value, e.low, e.high), e.units, e.n)
         for e in seen.spreads["accuracy"]
         if e.summary in WORST
     ]
+
+
+def _kinds_grid(kinds: Sequence[tuple[Span, int, int]]) -> Grid:
     fields: dict[str, Kind] = {
-        "accuracy of": "text",
-        "value": "number",
-        "interval": "interval",
-        "units": "count",
-        "rows": "count",
-    }
+        "accuracy of": "text", "value": "number", "interval": "interval", "units": "count", "rows": "count",
+    }  # fmt: skip
+    rows = ((span.name, span.value, (span.low, span.high), units, n) for span, units, n in kinds)
     return Grid.of("Kinds of evaluation", fields, rows)
 
 
