@@ -378,3 +378,11 @@ def test_items_written_1_and_1_0_are_one(rng: np.random.Generator, tmp_path: Pat
         )
 
     assert muster.compare(*runs).sections[0].callouts == ()
+
+
+def test_without_draws_units_still_have_an_interval(two: tuple[muster.Run, muster.Run]) -> None:
+    seen = muster.compare(*two, draws=0)
+
+    assert seen.estimate("accuracy", "difference").low < seen.value("accuracy", "difference")
+    assert np.isnan(seen.estimate("accuracy", "gini").low)
+    assert seen.estimate("accuracy", "gini").method == "no interval: nothing was redrawn"

@@ -66,7 +66,11 @@ def _weighed(a: Tallies, b: Tallies, draws: int, rng: np.random.Generator) -> Gr
 
 
 def differences(of: Paired, measures: Sequence[Measure], groups: Groups, *, level: float) -> list[Estimate]:
-    """The second model less the first, for each measure: value, interval, p-value, how it was paired."""
+    """The second model less the first, for each measure: value, interval, p-value, how it was paired.
+
+    Units and items both bound how sure a difference is: the wider ends are taken, and a p-value
+    is not below what its interval allows.
+    """
     return [_difference(of, m, groups, level) for m in measures if m.shape == "unit" and m.adds]
 
 
@@ -103,7 +107,8 @@ def _over(by: Grouped | None, measure: Measure, value: float, level: float, *, s
     """Ends and p-value: of draws, and of units, which are few, by Student's t with each left out too."""
     if by is None:
         return None
-    drawn, tail = by.differences(measure.finish, by.weights), (1 - level) / 2
+    tail = (1 - level) / 2
+    drawn = by.differences(measure.finish, by.weights) if len(by.weights) else np.zeros(0)
     ends = np.nanquantile(drawn, (tail, 1 - tail)) if drawn.size else np.array([value, value])
     error, freedom = float(np.nanstd(drawn)) if drawn.size else 0.0, np.inf
     if sampled:
@@ -114,12 +119,8 @@ def _over(by: Grouped | None, measure: Measure, value: float, level: float, *, s
         ends = np.array([min(ends[0], value - reach), max(ends[1], value + reach)])
     if error == 0:
         return value, value, 1.0 if value == 0 else 0.0
-    p = (
-        2 * float(stdtr(freedom, -abs(value) / error))
-        if np.isfinite(freedom)
-        else 2 * float(ndtr(-abs(value) / error))
-    )
-    return float(min(ends[0], value)), float(max(ends[1], value)), p
+    beyond = stdtr(freedom, -abs(value) / error) if sampled else ndtr(-abs(value) / error)
+    return float(min(ends[0], value)), float(max(ends[1], value)), 2 * float(beyond)
 
 
 def _floor(of: Paired, level: float) -> Span:
