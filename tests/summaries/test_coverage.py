@@ -40,6 +40,34 @@ def _summary(truth: np.ndarray, rows: int, rng: np.random.Generator, **how: Any)
     return {e.summary: e for e in summarise(of, draws=300, seed=int(rng.integers(2**31)), **how)}
 
 
+@pytest.mark.parametrize("units", ["sampled", "fixed"])
+@pytest.mark.parametrize("many", [11, 29])
+def test_intervals_of_extremes_hold_the_truth_where_one_unit_is_unlike_all_others(
+    many: int, units: str, rng: np.random.Generator
+) -> None:
+    truth = np.array([0.95] * many + [0.5])
+    told = inequality.indices(np.sort(truth), np.asarray(truth.mean()), 0.8)
+    held = dict.fromkeys(("min", "max", "gap", "max_shortfall", "max_deviation"), 0)
+    for _ in range(60):
+        cell = np.repeat(np.arange(many + 1), 100)
+        right = rng.random(cell.size) < np.repeat(truth, 100)
+        run = muster.evaluate(
+            truth=np.zeros(cell.size, int), guess=np.where(right, 0, 1), unit=cell, units=units, draws=200,
+            measures=["accuracy"],
+        )  # fmt: skip
+        for name in held:
+            seen = run.estimate("accuracy", name)
+            held[name] += seen.low <= told[name] <= seen.high
+
+    assert min(held.values()) >= 51, held
+
+
+def test_a_couple_of_rows_do_not_show_skill() -> None:
+    run = muster.evaluate(truth=[0, 1], guess=[0, 1], unit=["a", "b"], draws=50)
+
+    assert [v.status.value for v in run.verdicts if v.summary == "over_chance"] == ["unknown"]
+
+
 def _held(found: Iterator[tuple[dict[str, Estimate], dict[str, Any]]]) -> dict[str, float]:
     """For each index, how often the interval held the truth."""
     hits = [
@@ -211,7 +239,7 @@ def test_a_good_model_of_a_seldom_class_is_not_called_useless(rng: np.random.Gen
 @pytest.mark.parametrize(("kappa", "status"), [(-0.1, "breach"), (0.1, "watch")])
 def test_less_accurate_than_naming_one_class(kappa: float, status: str) -> None:
     gain = Estimate(measure="accuracy", summary="over_chance", value=-0.1, low=-0.2, high=-0.05, chance=0.9)
-    of = Estimate(measure="kappa", summary="per_sample", value=kappa, low=kappa, high=kappa)
+    of = Estimate(measure="kappa", summary="per_sample", value=kappa, low=kappa, high=kappa, n=99)
 
     assert against_chance(gain, of).status.value == status
 

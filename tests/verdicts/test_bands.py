@@ -141,6 +141,6 @@ def test_a_model_is_better_than_chance_not_better_or_not_known(low: float, high:
         measure="accuracy", summary="over_chance", value=(low + high) / 2, low=low, high=high, chance=0.5
     )
 
-    kappa = Estimate(measure="kappa", summary="per_sample", value=0.0, low=-0.1, high=0.1)
+    kappa = Estimate(measure="kappa", summary="per_sample", value=0.0, low=-0.1, high=0.1, n=99)
 
     assert against_chance(gain, kappa).status.value == status

@@ -85,7 +85,7 @@ def populations(
 
 def truths(
     values: Floats,
-    errors: Floats,
+    errors: tuple[Floats, Floats],
     weight: Floats,
     draws: int,
     rng: np.random.Generator,
@@ -98,23 +98,27 @@ def truths(
     number makes it, less noise; the mean to be as uncertain as noise makes it; and draws each
     unit between the mean and its own value, as near to the latter as it is known well (Efron
     and Morris 1975). ``units`` resamples the units too, and spreads them by the variance drawn;
-    two populations of the same units are drawn together by generators of one seed.
+    two populations of the same units are drawn together by generators of one seed. The first
+    errors are each unit's own, the second differ by rows alone and say how near to its own
+    value a unit is drawn: else a unit that is good by chance would look better known.
 
     >>> values, errors, rng = np.array([0.7, 0.9]), np.array([1.0, 1.0]), np.random.default_rng(0)
-    >>> drawn, _ = next(truths(values, errors, np.ones(2), 100, rng))
+    >>> drawn, _ = next(truths(values, (errors, errors), np.ones(2), 100, rng))
     >>> drawn.shape, float(np.median(np.ptp(drawn, -1)))
     ((100, 2), 0.0)
     """
     many, middle = values.size, values.mean()
-    noise, freedom = np.mean(errors**2), max(values.size - 1, 1)
+    own_errors, even = errors
+    noise, freedom = np.mean(even**2), max(values.size - 1, 1)
     seen = values.var(ddof=1) if many > 1 else 0.0
     for times in _steps(draws, many):
         between = np.maximum(seen * freedom / rng.chisquare(freedom, (times, 1)) - noise, 0)
-        known = ratio(between, between + errors**2, 1.0)
-        drawn = known * (values - middle) + np.sqrt(known) * errors * rng.standard_normal((times, many))
+        known = ratio(between, between + even**2, 1.0)
+        drawn = known * (values - middle) + np.sqrt(known) * own_errors * rng.standard_normal((times, many))
         if units is not None:
             drawn = np.take_along_axis(drawn, units.integers(0, many, (times, many)), 1)
-            own = (known**2 * (values - middle) ** 2 + known * errors**2).sum(1, keepdims=True) / freedom
+            squares = known**2 * (values - middle) ** 2 + known * own_errors**2
+            own = squares.sum(1, keepdims=True) / freedom
             drawn *= np.sqrt(ratio(between, own, 0.0) * many / freedom)
         drawn += middle + np.sqrt(noise / many) * rng.standard_normal((times, 1))
         yield _sorted(drawn, weight)

@@ -49,6 +49,15 @@ def sized(estimate: Estimate) -> str:
     return number(estimate.value) if span == "-" else f"{number(estimate.value)} {span}"
 
 
+def counted(many: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "unit"), counted(1200, "unit")
+    ('1 unit', '1,200 units')
+    """
+    return f"{many:,} {what}{'' if many == 1 else 's'}"
+
+
 def short(text: str, width: int = 30) -> str:
     """A name that has room in a picture: cut between characters, without those that only steer.
 

@@ -14,6 +14,8 @@ from muster.records import Block, Estimate
 from muster.summaries.estimates import Units
 from muster.summaries.leaving_out import by_units, leave_out
 
+ENOUGH = 30
+
 
 def over_chance(block: Block, level: float = 0.95, units: Units = "sampled") -> Estimate:
     """Accuracy less that of the most frequent class, paired: both answer the same rows.
@@ -52,6 +54,11 @@ def over_chance(block: Block, level: float = 0.95, units: Units = "sampled") -> 
         method="paired",
         **facts,
     )
+
+
+def tells_apart(kappa: Estimate) -> bool:
+    """Does the model agree with the truth beyond chance? Of a few rows, kappa's interval says too much."""
+    return kappa.low > 0 and kappa.n >= ENOUGH
 
 
 def _gain(counts: Floats, most: int) -> Floats:

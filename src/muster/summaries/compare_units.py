@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from muster.kernels import inequality
 from muster.kernels.confusion import ratio
-from muster.kernels.interval import quantile
+from muster.kernels.interval import quantile, wilson
 from muster.kernels.paired import difference_apart, difference_paired, mcnemar, two_sided
 from muster.kernels.resample import truths
 from muster.kernels.significance import fewer, holm
@@ -19,7 +19,7 @@ from muster.measures.accuracy import right_and_rows
 from muster.records import Estimate, Table
 from muster.summaries.estimates import Units
 from muster.summaries.pairing import Paired
-from muster.summaries.population import OF_THESE
+from muster.summaries.population import EXTREMES, OF_THESE, of_extremes
 from muster.summaries.redraw import of_shares
 
 INDICES = ("mean", "min", "p10", "worst_tenth", "std_ddof1", "gap", "gini", "jain")
@@ -51,13 +51,26 @@ def of_indices(of: Paired, *, level: float, draws: int, seed: int, units: Units)
             how = "items" if units == "fixed" or name in OF_THESE else "units and items"
             drawn = index(after) - index(before)
             low, high = np.nanquantile(drawn, (0.5 - level / 2, 0.5 + level / 2))
-            own |= {
-                "low": float(min(low, value)),
-                "high": float(max(high, value)),
-                "p_value": two_sided(drawn),
-            }
+            if name in EXTREMES:
+                down, up = _of_extremes(of, name, level)
+                low, high = min(low, value - down), max(high, value + up)
+            own |= {"low": float(min(low, value)), "high": float(max(high, value))}
+            own |= {"p_value": max(two_sided(drawn), 1 - level if low <= 0 <= high and value else 0.0)}
             found.append(Estimate(value=value, method=f"bootstrap of {how}, less noise", **own))
     return found
+
+
+def _of_extremes(of: Paired, name: str, level: float) -> tuple[float, float]:
+    """How far the difference of an extreme may lie below and above what was seen (Zou and Donner 2008)."""
+    sides = []
+    for block in (of.a, of.b):
+        right, rows = right_and_rows(block.tallies)
+        x = ratio(right, rows)
+        low, high = of_extremes(x, wilson(right, rows, level), float(right.sum() / rows.sum()))[name]
+        value = float(inequality.SPREADS[name](np.sort(x)))
+        sides.append((value - low, high - value))
+    (down_a, up_a), (down_b, up_b) = sides
+    return float(np.hypot(down_b, up_a)), float(np.hypot(up_b, down_a))
 
 
 def _rows(of: Paired) -> tuple[Floats, Floats]:

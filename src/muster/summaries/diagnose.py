@@ -11,6 +11,7 @@ from muster.kernels.significance import fewer, holm, homogeneity
 from muster.kernels.types import Floats
 from muster.records import Estimate, Finding, Table
 from muster.records.finding import Kind
+from muster.summaries.chance import tells_apart
 
 SURE = 0.05
 MATTERS = 0.05
@@ -56,7 +57,7 @@ def difficult(kind: str, names: Sequence[str], right: Floats, rows: Floats) -> l
 
 
 def _at_chance(gain: Estimate, kappa: Estimate, jain: Estimate | None) -> Finding | None:
-    if np.isnan(gain.value) or gain.low > 0 or kappa.low > 0:
+    if np.isnan(gain.value) or gain.low > 0 or tells_apart(kappa):
         return None
     index = f" Jain {jain.value:.2f} means nothing here." if jain and not np.isnan(jain.value) else ""
     return Finding(

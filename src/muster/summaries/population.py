@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,14 +26,15 @@ TROUBLE = {
 }  # fmt: skip
 NAMES = (*inequality.SPREADS, "under", "max_deviation", "max_shortfall")
 LEVELS = ("mean", "min", "p10", "worst_tenth", "median", "max")
-OF_THESE = ("min", "max", "gap", "under", "max_deviation", "max_shortfall")
+EXTREMES = ("min", "max", "gap", "max_deviation", "max_shortfall")
+OF_THESE = (*EXTREMES, "under")
 LEVEL, NOT_REDRAWN = 0.95, "not redrawn"
 TABLES, DRAWN, LEAST, EQUALS = 1_000_000, 30_000_000, 100, 199
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Population:
-    """Defined values of one measure over units, and how noisy they are.
+    """Defined values of one measure over units, and how noisy they are; ``ends`` are their intervals.
 
     ``naive`` are the values of a model that always names the most frequent class, where that
     is known; ``chance`` is what it would score on all rows.
@@ -42,6 +44,7 @@ class Population:
     values: Floats
     rows: Floats
     noise: Noise
+    ends: tuple[Floats, Floats] | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
     chance: float = np.nan
     naive: Floats | None = None
@@ -63,7 +66,7 @@ class Drawn:
     method: str = NOT_REDRAWN
 
 
-def population(block: Block, measure: Measure) -> Population:
+def population(block: Block, measure: Measure, level: float = LEVEL) -> Population:
     """The units of a block, each finished.
 
     >>> from muster.measures import count, lookup
@@ -82,11 +85,13 @@ def population(block: Block, measure: Measure) -> Population:
     known = np.flatnonzero(~np.isnan(values))
     whole = {stat: tally.sum() for stat, tally in block.tallies.items()}
     counts = counts[known]
+    low, high = measure.interval(block.where(known).tallies, level)
     return Population(
         measure=measure.name,
         values=values[known],
         rows=counts.sum((-1, -2)),
         noise=_noise(block.where(known), measure, values[known], counts),
+        ends=(low, high),
         bounds=measure.bounds,
         chance=float(measure.chance(whole)) if measure.chance else np.nan,
         naive=_naive(measure, counts) if measure.count is count else None,
@@ -189,6 +194,9 @@ def _estimate(of: Population, name: str, value: float, drawn: Drawn, level: floa
         return _undefined(of, name, "fewer than two units" if few else "the values are all zero")
     expected, p = _against_equals(name, value, drawn)
     low, high = _interval(name, value, drawn, level, p) if drawn.truth else (np.nan, np.nan)
+    if drawn.truth and of.ends is not None and name in EXTREMES:
+        own = of_extremes(of.values, of.ends, float(of.level))[name]
+        low, high = min(low, own[0]), max(high, own[1])
     return Estimate(
         measure=of.measure,
         summary=name,
@@ -225,6 +233,26 @@ def _interval(name: str, value: float, drawn: Drawn, level: float, p: float) -> 
         else:
             high = 1.0
     return float(min(low, value)), float(max(high, value))
+
+
+def of_extremes(values: Floats, ends: tuple[Floats, Floats], level: float) -> dict[str, tuple[float, float]]:
+    """Intervals of the worst and the best unit's own, and of what lies between them (Zou and Donner 2008).
+
+    Drawing towards the mean is right for most units, and wrong for one that is unlike all others.
+    """
+    worst, best = int(values.argmin()), int(values.argmax())
+    (down, below), (above, up) = (
+        (float(values[i] - ends[0][i]), float(ends[1][i] - values[i])) for i in (worst, best)
+    )
+    low, high = float(values[worst]), float(values[best])
+    gap, short, over = high - low, level - low, high - level
+    return {
+        "min": (low - down, low + below),
+        "max": (high - above, high + up),
+        "gap": (max(gap - math.hypot(above, below), 0), gap + math.hypot(up, down)),
+        "max_shortfall": (max(short - below, 0), short + down),
+        "max_deviation": (max(short - below, over - above, 0), max(short + down, over + up)),
+    }
 
 
 def _at_chance(of: Population, share: float) -> dict[str, float]:

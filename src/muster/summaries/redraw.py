@@ -17,12 +17,12 @@ PROBES = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The standard error of each value, and draws of a population whose units are all equal.
+    """The standard errors of each value, its own and evened, and draws of units that are all equal.
 
     ``width`` is how many numbers a value is drawn from.
     """
 
-    errors: Floats
+    errors: tuple[Floats, Floats]
     equal: Draw
     width: int = 1
 
@@ -31,8 +31,8 @@ def of_shares(values: Floats, rows: Floats, pooled: float) -> Noise:
     """Shares of right answers: binomial. Half a row is added to either side, so that few are not certain."""
     soft = (values * rows + 0.5) / (rows + 1)
     whole = (pooled * rows.sum() + 0.5) / (rows.sum() + 1)
-    errors = evened(np.sqrt(soft * (1 - soft) / rows), rows)
-    return Noise(errors, resample.shares(np.full(values.size, whole), rows))
+    errors = np.sqrt(soft * (1 - soft) / rows)
+    return Noise((errors, evened(errors, rows)), resample.shares(np.full(values.size, whole), rows))
 
 
 def of_tables(counts: Floats, finish: Callable[[Floats], Floats]) -> Noise:
@@ -40,13 +40,14 @@ def of_tables(counts: Floats, finish: Callable[[Floats], Floats]) -> Noise:
     whole, rows = softened(counts.sum(0)), counts.sum((-1, -2))
     equal = resample.tables(whole, rows, finish)
     probes = equal((PROBES, rows.size), np.random.default_rng(0))
-    return Noise(evened(probes.std(0), rows), equal, whole.size)
+    errors = probes.std(0)
+    return Noise((errors, evened(errors, rows)), equal, whole.size)
 
 
 def of_errors(values: Floats, errors: Floats, rows: Floats) -> Noise:
     """Anything else: normal, by the standard error of each unit."""
     even = evened(errors, rows)
-    return Noise(even, resample.normals(np.full(values.size, values @ rows / rows.sum()), even))
+    return Noise((errors, even), resample.normals(np.full(values.size, values @ rows / rows.sum()), even))
 
 
 def evened(errors: Floats, rows: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from muster.records import Column, Estimate, Status, Table, Verdict
+from muster.summaries.chance import tells_apart
 
 USELESS = 0.05
 BAND = "at least {share:g} of the mean over the other units"
@@ -28,14 +29,14 @@ def against_chance(gain: Estimate, kappa: Estimate) -> Verdict:
         status, why = Status.UNKNOWN, gain.reason
     elif gain.low > 0:
         status, why = Status.OK, said
-    elif kappa.low > 0:
+    elif tells_apart(kappa):
         status = Status.OK if gain.high >= 0 else Status.WATCH
         why = f"{said}; yet it tells the classes apart: kappa {kappa.value:.3g} "
         why += f"[{kappa.low:.3g}, {kappa.high:.3g}]"
     elif gain.high < USELESS * (1 - gain.chance):
         status, why = Status.BREACH, f"{said}: no better; indices of spread mean nothing"
     else:
-        status, why = Status.UNKNOWN, f"{said}: the rows are too few to tell"
+        status, why = Status.UNKNOWN, f"{said}: the units or rows are too few to tell"
     return Verdict(
         subject="model",
         measure=gain.measure,

@@ -11,7 +11,7 @@ from muster.measures import CATALOG
 from muster.records import Callout, Cell, Estimate, Grid, Section, Status, Table
 from muster.records.chart import Chart, Forest, Level, Slopes, Span, Tone
 from muster.records.section import HELD, Kind
-from muster.reports.words import interval, number, short
+from muster.reports.words import counted, interval, number, short
 
 SLOPES, SHOWN, SURE = 60, 10, 0.05
 BEFORE_AFTER: Mapping[str, Kind] = {
@@ -85,7 +85,7 @@ def for_whom_section(
     count = {name: int((units["said"] == name).sum()) for name in SAID}
     up, down = (int((units["difference"] * side > 0).sum()) for side in (1, -1))
     lead = (
-        f"Of {len(units):,} units, {up:,} score higher with {names[1]}, {down:,} lower and "
+        f"Of {counted(len(units), 'unit')}, {up:,} score higher with {names[1]}, {down:,} lower and "
         f"{len(units) - up - down:,} the same. Beyond noise, corrected for looking at all, {count['better']} "
         f"are better off and {count['worse']} worse off. Signed-rank test over units: p = {signed_rank:.2g}."
     )

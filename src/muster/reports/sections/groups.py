@@ -24,7 +24,8 @@ def groups_section(groups: Sequence[GroupFairness]) -> Section:
     if known:
         worst = max(known, key=lambda column: known[column].value)
         lead += f" It is given most unevenly by {worst}, {sized(known[worst])} more often to one group than "
-        lead += f"to another (p = {known[worst].p_value:.2g} if groups were equal)."
+        p = known[worst].p_value
+        lead += "to another." if math.isnan(p) else f"to another (p = {p:.2g} if groups were equal)."
     lead += "".join(f" By {c} this is undefined: {told[c].reason}." for c in told if c not in known)
     return Section("Are groups treated alike?", lead, (), tuple(map(_grid, groups)), (NOTE,))
 

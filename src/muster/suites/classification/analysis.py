@@ -124,7 +124,7 @@ def _spreads(now: Block, asked: Settings) -> dict[str, list[Estimate]]:
     wanted = lookup(dict.fromkeys(["accuracy", *asked.spread_of]))
     return {
         measure.name: summarise(
-            population(now, measure),
+            population(now, measure, asked.level),
             draws=asked.draws,
             seed=asked.seed,
             level=asked.level,

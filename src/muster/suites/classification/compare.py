@@ -24,6 +24,7 @@ from muster.reports.sections.comparison import (
     slices_section,
     spread_change_section,
 )
+from muster.reports.words import counted
 from muster.sources.config import checked
 from muster.store.manifest import manifest
 from muster.suites.classification.settings import Settings
@@ -247,9 +248,9 @@ def _over_seeds(
 
 def _trust(found: Compared, asked: Settings) -> Section:
     of = found.of
-    items = "no items" if of.items is None else f"{len(of.items):,} items"
-    lead = f"{of.units.size:,} units and {items} are shared. Intervals are at {asked.level:.0%}: {found.how}"
-    lead += f", {asked.draws:,} draws, seed {asked.seed}."
+    items = "no items" if of.items is None else counted(len(of.items), "item")
+    lead = f"{counted(of.units.size, 'unit')} and {items} are shared. "
+    lead += f"Intervals are at {asked.level:.0%}: {found.how}, {asked.draws:,} draws, seed {asked.seed}."
     unknown = (
         "whether these rows are like those the units will meet",
         "whether the two were trained and tested alike: only their predictions are compared",
