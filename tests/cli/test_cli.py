@@ -408,3 +408,24 @@ def test_what_is_damaged_is_bad_data_and_a_defect_is_not_a_breach(
 
     assert code == 70
     assert "this is a defect of Muster" in err
+
+
+@pytest.mark.parametrize(("rule", "code"), [("at_least", OK), ("at_most", BREACH)])
+def test_a_gate_says_the_same_when_nobody_reads_on(
+    rule: str, code: int, two: tuple[str, str], tmp_path: Path
+) -> None:
+    Path("gates.toml").write_text(f'[[rule]]\nkind = "{rule}"\nvalue = 0.2\n' * 400, encoding="utf-8")
+    command = (
+        f"{sys.executable} -m muster.cli gate {two[1]} --policy gates.toml | true; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_compare_takes_units_and_level(two: tuple[str, str], shell: Shell) -> None:
+    _, out, _ = shell("compare", *two, "--units", "fixed", "--level", "0.8", "--out", "fixed")
+
+    assert "Intervals are at 80%: no interval: too few shared units, and no shared items" in " ".join(
+        out.split()
+    )

@@ -386,3 +386,11 @@ def test_without_draws_units_still_have_an_interval(two: tuple[muster.Run, muste
     assert seen.estimate("accuracy", "difference").low < seen.value("accuracy", "difference")
     assert np.isnan(seen.estimate("accuracy", "gini").low)
     assert seen.estimate("accuracy", "gini").method == "no interval: nothing was redrawn"
+
+
+def test_merged_runs_keep_their_items(two: tuple[muster.Run, muster.Run]) -> None:
+    a, b = two
+    merged = [muster.merge([run]) for run in (a, b)]
+
+    assert muster.compare(*merged).units["p"].tolist() == muster.compare(a, b).units["p"].tolist()
+    assert muster.compare(*merged).sections[0].callouts == ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from glob import glob
 from pathlib import Path
+from typing import Any, Literal
 
-from rich.console import Console
 from rich.text import Text
 
-from muster.cli.output import finish, print_json
+from muster.cli.output import Pipe, finish, print_json, unread
 from muster.errors import BadData
 from muster.records import MANIFEST, Status
 from muster.reports import card as cards
@@ -19,6 +19,7 @@ from muster.reports.reading import load, read_json
 from muster.reports.terminal import STYLES
 from muster.store.folder import added, write_json
 from muster.suites import classification
+from muster.suites.classification.compare import DRAWS, MARGIN
 
 INCONCLUSIVE = 4
 CODES = {Status.OK: 0, Status.BREACH: 1, Status.UNKNOWN: INCONCLUSIVE}
@@ -29,11 +30,13 @@ def compare(
     before: str,
     after: str,
     *,
-    margin: float = 0.02,
+    margin: float = MARGIN,
+    level: float | None = None,
+    units: Literal["sampled", "fixed"] | None = None,
     out: Path | None = None,
     overwrite: bool = False,
     json: bool = False,
-    draws: int = 4000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> int:
     """Compare two runs over the same units and, where they named them, the same items.
@@ -46,6 +49,10 @@ def compare(
         Folder of the run, or the runs, to hold against it.
     margin
         How much less accurate the second may be.
+    level
+        Confidence of the intervals; that of the first run if not given.
+    units
+        Are the units a sample of more to come, or all there are? As the runs say, if not given.
     out
         Folder of the comparison; runs/TIME-MODEL if not given.
     overwrite
@@ -57,7 +64,9 @@ def compare(
     seed
         Seed of the redrawing.
     """
-    run = classification.compare(_runs(before), _runs(after), margin=margin, draws=draws, seed=seed)
+    asked = {name: value for name, value in (("level", level), ("units", units)) if value is not None}
+    how: dict[str, Any] = {"margin": margin, "draws": draws, "seed": seed, **asked}
+    run = classification.compare(_runs(before), _runs(after), **how)
     return finish(run, out, overwrite=overwrite, as_json=json)
 
 
@@ -81,9 +90,10 @@ def gate(run: Path, *, against: Path | None = None, policy: Path | None = None, 
     if json:
         print_json(data)
     else:
-        for verdict in found.verdicts:
-            said = Text(f"{verdict.label:<13}", style=STYLES[verdict.status])
-            Console(soft_wrap=True).print(Text.assemble(said, f"{verdict.band}: {verdict.why}"))
+        with unread():
+            for verdict in found.verdicts:
+                said = Text(f"{verdict.label:<13}", style=STYLES[verdict.status])
+                Pipe(soft_wrap=True).print(Text.assemble(said, f"{verdict.band}: {verdict.why}"))
     return CODES[found.status]
 
 

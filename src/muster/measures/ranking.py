@@ -47,21 +47,17 @@ def count_exact(seen: Labelled) -> Tallies:
 
 def histograms_of(tallies: Tallies) -> tuple[Floats, Floats]:
     """Negatives and positives of each class by bin of its score: ``[..., classes, bins]``."""
-    return _split(tallies)
-
-
-def _split(tallies: Tallies) -> tuple[Floats, Floats]:
     tally = tallies["score_bins"]
     shape = (*tally.total.shape[:-1], -1, WIDTH)
     return (tally.weight - tally.total).reshape(shape), tally.total.reshape(shape)
 
 
 def _by_class(kernel: Kernel) -> Finish:
-    return lambda tallies: kernel(*_split(tallies))
+    return lambda tallies: kernel(*histograms_of(tallies))
 
 
 def _macro(kernel: Kernel) -> Finish:
-    return lambda tallies: mean_defined(kernel(*_split(tallies)))
+    return lambda tallies: mean_defined(kernel(*histograms_of(tallies)))
 
 
 def _exact(stat: str) -> Finish:
@@ -90,7 +86,7 @@ def _macro_error(kernel: Kernel) -> Finish:
     """
 
     def error(tallies: Tallies) -> Floats:
-        errors = kernel(*_split(tallies))
+        errors = kernel(*histograms_of(tallies))
         classes = np.maximum((~np.isnan(errors)).sum(-1), 2)
         return np.asarray(np.sqrt(mean_defined(errors**2) * 2 / classes))
 

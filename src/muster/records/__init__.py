@@ -2,7 +2,7 @@
 
 from muster.records.block import COLUMNS, KEY, Block, Key, grouped, spell, unspell
 from muster.records.estimate import Estimate
-from muster.records.files import ITEMS, MANIFEST, RUN_FILES, is_run
+from muster.records.files import ITEMS, MANIFEST, is_run
 from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
@@ -16,7 +16,6 @@ __all__ = [
     "ITEMS",
     "KEY",
     "MANIFEST",
-    "RUN_FILES",
     "Better",
     "Block",
     "Bounds",

@@ -18,6 +18,7 @@ from muster.sources.checks import describe, faults
 from muster.sources.classes import resolve
 from muster.sources.columns import SLICE, Columns, keyed, match
 from muster.sources.labels import as_array, cleaned
+from muster.sources.places import quoted
 from muster.sources.predictions import Coded, Predictions, alone, cuts_of, label, levels_of, named_alone
 
 DUPLICATES_UP_TO = 2_000_000
@@ -234,7 +235,7 @@ def _collected(frame: Any, columns: Columns) -> Any:
 
 def _chosen(name: str, type_: str) -> str:
     """How a column of a relation is asked for: NumPy has no whole numbers of 128 bits, and no zones."""
-    quoted = '"' + name.replace('"', '""') + '"'
+    column = quoted(name)
     if type_ in {"HUGEINT", "UHUGEINT"}:
-        return f"{quoted}::VARCHAR AS {quoted}"
-    return f"{quoted} AT TIME ZONE 'UTC' AS {quoted}" if "TIME ZONE" in type_ else quoted
+        return f"{column}::VARCHAR AS {column}"
+    return f"{column} AT TIME ZONE 'UTC' AS {column}" if "TIME ZONE" in type_ else column

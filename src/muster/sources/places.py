@@ -80,9 +80,9 @@ def with_rows(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> S
     """Parquet files without rows say nothing, and their types may be anything: they are left out."""
     if len(files) < 2 or KINDS[files[0].suffix.lower()] != "parquet":
         return files
-    query = f"SELECT num_rows FROM parquet_file_metadata([{_listed(files)}])"
-    rows = [int(row[0]) for row in connection.execute(query).fetchall()]
-    return [file for file, count in zip(files, rows, strict=True) if count] or files
+    query = f"SELECT file_name FROM parquet_file_metadata([{_listed(files)}]) WHERE num_rows = 0"
+    empty = {str(row[0]) for row in connection.execute(query).fetchall()}
+    return [file for file in files if str(file) not in empty] or files
 
 
 def same_types(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], used: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from muster.errors import BadData
 from muster.kernels.types import Codes
 from muster.records import Column
 from muster.sources.columns import SLICE, Columns, match
+from muster.sources.labels import EXACT
 from muster.sources.places import quoted, relation, same_types, untyped, with_rows
 from muster.sources.predictions import alone, levels_of, named_alone
 
@@ -24,7 +25,6 @@ WHOLE = {
     "TINYINT": np.int8, "SMALLINT": np.int16, "INTEGER": np.int32, "BIGINT": np.int64,
     "UTINYINT": np.uint8, "USMALLINT": np.uint16, "UINTEGER": np.uint32,
 }  # fmt: skip
-EXACT = 2**53
 FINITE = "(CASE WHEN {0} - {0} = 0 THEN {0} END)"
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 POINTED = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0+)?")

@@ -53,6 +53,7 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
         rows=sum(run.manifest["rows"] for run in opened),
         fingerprint=_marks(opened),
         notes=_notes(opened),
+        items=_items(opened),
     )
     return conclude(counted, asked, {"merged": [run.title for run in opened]})
 
@@ -80,6 +81,12 @@ def _pooled(runs: Sequence[Run], measures: Sequence[Measure], model: str) -> Blo
         named = ", ".join(measure.name for measure in measures if not measure.adds)
         raise BadData(f"a unit and time is in more than one run, and {named} cannot be pooled from parts")
     return block
+
+
+def _items(runs: Sequence[Run]) -> Table | None:
+    """The items of all, where all have named theirs."""
+    tables = [run.items for run in runs if run.items is not None]
+    return stack(tables) if len(tables) == len(runs) else None
 
 
 def _marks(runs: Sequence[Run]) -> dict[str, str]:

@@ -26,7 +26,11 @@ class Data(BaseModel):
     unit: str | None = Field(default=None, description="Column of the unit: client, site, device.")
     time: str | None = Field(default=None, description="Column of the time: round, window, epoch.")
     slices: list[str] = Field(default=[], description="Column to slice each unit's data by; repeatable.")
-    item: str | None = Field(default=None, description="Column that names the item, to find duplicates by.")
+    item: str | None = Field(
+        default=None,
+        description="Column that names the item: to find duplicates, and to compare models item by item. "
+        "A run then keeps a mark, the true class, the answer and the log loss of each item.",
+    )
     classes: list[str | int] = Field(
         default=[], description="A class, in the order of the scores; repeatable."
     )
