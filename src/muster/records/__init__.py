@@ -6,16 +6,23 @@ from muster.records.files import ITEMS, MANIFEST, is_run
 from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
+from muster.records.rounds import ALARM, QUIET, UNKNOWN, Alarms, Answers, Rounds
+from muster.records.samples import Features, Nature, Samples
 from muster.records.section import Callout, Cell, Field, Grid, Section
 from muster.records.table import Column, Table, same, stack, unmasked
 from muster.records.tally import Mask, Tallies, Tally, merge
 from muster.records.verdict import Status, Verdict
 
 __all__ = [
+    "ALARM",
     "COLUMNS",
     "ITEMS",
     "KEY",
     "MANIFEST",
+    "QUIET",
+    "UNKNOWN",
+    "Alarms",
+    "Answers",
     "Better",
     "Block",
     "Bounds",
@@ -23,6 +30,7 @@ __all__ = [
     "Cell",
     "Column",
     "Estimate",
+    "Features",
     "Field",
     "Finding",
     "Finish",
@@ -31,6 +39,9 @@ __all__ = [
     "Labelled",
     "Mask",
     "Measure",
+    "Nature",
+    "Rounds",
+    "Samples",
     "Section",
     "Status",
     "Table",
