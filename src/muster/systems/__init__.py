@@ -1,0 +1,1 @@
+"""What is evaluated, live: federations that train and drift, detectors that watch them."""

@@ -1,0 +1,1 @@
+"""A federation on one machine: clients, drift, training, aggregation, what clients send."""
