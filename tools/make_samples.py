@@ -5,6 +5,9 @@ in exactly one split of one clinic. What is made up is said here: which clinic a
 sizes, label skew from a Dirichlet distribution with alpha 1), that a third of the images came through a
 handheld scanner (blurred, with noise), and that the scanner of clinic-07 is worn (contrast lost, more noise).
 
+The images themselves are written beside them, as they are: 8 x 8 pixels from 0 to 16 and the digit (UCI Machine
+Learning Repository, Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak, CC BY 4.0).
+
     python -m tools.make_samples
 """
 
@@ -18,10 +21,12 @@ from sklearn.datasets import load_digits
 
 ROUNDS, STEPS, RATE = 8, 40, 0.6
 TARGET = Path(__file__).parents[1] / "src/muster/sources/samples/digits.parquet"
+IMAGES = TARGET.with_name("digits-images.parquet")
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
+    write_images()
     rng = np.random.default_rng(62)
     images, labels = load_digits(return_X_y=True)
     images = images.reshape(-1, 8, 8) / 16
@@ -109,6 +114,17 @@ def write(columns: list[np.ndarray]) -> None:
             f"COPY (SELECT {chosen} FROM found) TO '{TARGET}' (FORMAT parquet, COMPRESSION zstd)"
         )
     print(f"{len(labels):,} rows, {TARGET.stat().st_size:,} bytes: {TARGET}")
+
+
+def write_images() -> None:
+    """One row an image: pixels, row by row, and the digit."""
+    images, labels = load_digits(return_X_y=True)
+    found = {f"pixel_{i}": images[:, i].astype(np.uint8) for i in range(64)}
+    found["label"] = labels.astype(np.uint8)
+    with duckdb.connect() as connection:
+        connection.register("found", found)
+        connection.execute(f"COPY (FROM found) TO '{IMAGES}' (FORMAT parquet, COMPRESSION zstd)")
+    print(f"{len(labels):,} rows, {IMAGES.stat().st_size:,} bytes: {IMAGES}")
 
 
 if __name__ == "__main__":
