@@ -5,8 +5,8 @@ in exactly one split of one clinic. What is made up is said here: which clinic a
 sizes, label skew from a Dirichlet distribution with alpha 1), that a third of the images came through a
 handheld scanner (blurred, with noise), and that the scanner of clinic-07 is worn (contrast lost, more noise).
 
-The images themselves are written beside them, as they are: 8 x 8 pixels from 0 to 16 and the digit (UCI Machine
-Learning Repository, Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak, CC BY 4.0).
+The images themselves are written beside them, as they are: 8 x 8 pixels from 0 to 16, and the digit (UCI
+Machine Learning Repository, Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak, CC BY 4.0).
 
     python -m tools.make_samples
 """

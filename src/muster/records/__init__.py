@@ -2,7 +2,7 @@
 
 from muster.records.block import COLUMNS, KEY, Block, Key, grouped, spell, unspell
 from muster.records.estimate import Estimate
-from muster.records.files import ITEMS, MANIFEST, is_run
+from muster.records.files import ITEMS, MANIFEST, ROUNDS, is_run
 from muster.records.finding import Finding
 from muster.records.measure import Better, Bounds, Finish, Measure
 from muster.records.observed import Labelled
@@ -20,6 +20,7 @@ __all__ = [
     "KEY",
     "MANIFEST",
     "QUIET",
+    "ROUNDS",
     "UNKNOWN",
     "Alarms",
     "Answers",

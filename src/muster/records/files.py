@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-MANIFEST, ITEMS = "manifest.json", "items.parquet"
-MORE_FILES = frozenset({"report.html", "figures", "tables", ITEMS, "gates.xml", "card.md"})
+MANIFEST, ITEMS, ROUNDS = "manifest.json", "items.parquet", "rounds.parquet"
+MORE_FILES = frozenset({"report.html", "figures", "tables", ITEMS, ROUNDS, "gates.xml", "card.md"})
 RUN_FILES = frozenset(
     {
         MANIFEST, "run.toml", "tallies.parquet", "estimates.parquet", "units.parquet", "verdicts.json",

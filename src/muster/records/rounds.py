@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,11 @@ class Rounds:
 
     def __post_init__(self) -> None:
         shape = (len(self.rounds), len(self.units))
-        given = {"values": self.values, "rows": self.rows, "drifted": self.drifted}
+        given: dict[str, NDArray[Any] | None] = {
+            "values": self.values,
+            "rows": self.rows,
+            "drifted": self.drifted,
+        }
         given |= {f"alarms of {name}": found.units for name, found in self.alarms.items()}
         for name, array in given.items():
             if array is not None and array.shape != shape:

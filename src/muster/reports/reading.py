@@ -16,6 +16,7 @@ from muster.errors import BadData, MusterError
 from muster.records import (
     ITEMS,
     MANIFEST,
+    ROUNDS,
     Callout,
     Estimate,
     Field,
@@ -23,6 +24,7 @@ from muster.records import (
     Grid,
     Section,
     Status,
+    Table,
     Verdict,
     unspell,
 )
@@ -73,9 +75,14 @@ def _run(folder: Path, manifest: Mapping[str, Any], report: Mapping[str, Any]) -
         findings=[Finding(**finding) for finding in report["findings"]],
         verdicts=[_verdict(verdict) for verdict in report["verdicts"]],
         sections=[_section(section) for section in report["sections"]],
-        items=read_table(folder / ITEMS) if (folder / ITEMS).exists() else None,
+        items=_maybe(folder / ITEMS),
+        rounds=_maybe(folder / ROUNDS),
         events=[json.loads(line) for line in _text(folder / "events.jsonl").splitlines()],
     )
+
+
+def _maybe(file: Path) -> Table | None:
+    return read_table(file) if file.exists() else None
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:

@@ -11,7 +11,19 @@ from typing import Any
 from rich.console import Console
 
 from muster.kernels.codes import natural
-from muster.records import ITEMS, MANIFEST, Block, Estimate, Finding, Section, Status, Table, Verdict, spell
+from muster.records import (
+    ITEMS,
+    MANIFEST,
+    ROUNDS,
+    Block,
+    Estimate,
+    Finding,
+    Section,
+    Status,
+    Table,
+    Verdict,
+    spell,
+)
 from muster.reports import markdown, terminal
 from muster.reports.data import as_data, verdicts_as_data
 from muster.store.folder import added, new_folder, write_json, write_lines, write_toml
@@ -35,6 +47,7 @@ class Run:
     sections: Sequence[Section]
     events: Sequence[Mapping[str, Any]] = ()
     items: Table | None = None
+    rounds: Table | None = None
 
     @property
     def status(self) -> Status:
@@ -74,8 +87,9 @@ class Run:
             write_lines(folder / "events.jsonl", self.events)
             (folder / "report.md").write_text(markdown.render(self.title, self.sections), encoding="utf-8")
             write_json(folder / "report.json", self.as_data())
-            if self.items is not None:
-                write_table(folder / ITEMS, self.items)
+            for name, table in ((ITEMS, self.items), (ROUNDS, self.rounds)):
+                if table is not None:
+                    write_table(folder / name, table)
             if page:
                 _pages().write_page(self, folder)
         return Path(path)

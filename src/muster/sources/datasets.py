@@ -62,7 +62,7 @@ def dataset(
         if given:
             raise BadConfig(f"{name}: {', '.join(given)} is for tables; this has classes of its own")
         found = BUILT[name]() if name in BUILT else idx.folder(path)
-    elif path.exists() or isinstance(name_or_path, Path) or _is_like_a_path(path):
+    elif path.exists() or isinstance(name_or_path, Path) or _is_like_a_path(name):
         found = from_table(name_or_path, **columns)
     else:
         error = UnknownName("data", name, BUILT)
@@ -71,8 +71,8 @@ def dataset(
     return _marked(_limited(found, limit))
 
 
-def _is_like_a_path(path: Path) -> bool:
-    return len(path.parts) > 1 or path.suffix.lower() in KINDS or "*" in path.name
+def _is_like_a_path(name: str) -> bool:
+    return any(sign in name for sign in "/\\*") or Path(name).suffix.lower() in KINDS
 
 
 def _digits() -> Samples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from muster.errors import BadData
 from muster.records import Column, unmasked
 from muster.sources.logs import readable, spelled, types_of
 from muster.sources.places import KINDS, quoted, reading, relation, untyped
+
+OWN = re.compile(r"^column(?=\d+$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +44,8 @@ def open_table(files: Sequence[Path], asked: Sequence[str]) -> Opened:
     connection = duckdb.connect()
     with reading(what):
         there = list(types_of(connection, relation(connection, files)))
-        if KINDS[files[0].suffix.lower()] == "csv" and _by_number(asked, there):
+        first = list(types_of(connection, relation(connection, files[:1])))
+        if KINDS[files[0].suffix.lower()] == "csv" and _by_number(asked, first):
             sql = _without_header(connection, files)
         else:
             sql = relation(connection, files, dict.fromkeys(untyped(connection, files, there), "VARCHAR"))
@@ -52,22 +56,39 @@ def open_table(files: Sequence[Path], asked: Sequence[str]) -> Opened:
 
 
 def _without_header(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> str:
-    """The SQL of files whose first line is a row like the others; columns are named 0, 1, 2, ..."""
+    """The SQL of files whose first line is a row like the others; columns are named 0, 1, 2, ...
+
+    Columns that folders named key=value give keep their names.
+    """
     how = "header = false, all_varchar = true, comment = '', quote = '\"', escape = '\"'"
     raw = f"read_csv([{spelled(files)}], {how})"
-    given = types_of(connection, f"FROM {raw}")
-    named = ", ".join(f"{quoted(name)} AS {quoted(str(i))}" for i, name in enumerate(given))
+    given = {name: OWN.sub("", name) for name in types_of(connection, f"FROM {raw}")}
+    named = ", ".join(
+        f"{quoted(name)} AS {quoted(str(int(own)) if own.isdecimal() else name)}"
+        for name, own in given.items()
+    )
     return f"SELECT {named} FROM {raw}"
 
 
 def _by_number(asked: Sequence[str], header: Sequence[str]) -> bool:
     """Are columns asked for by their places, from 0, because the file has no header?
 
+    A first line with a number that is not its own place is a row, not a header.
+
     >>> _by_number(["0", "2"], ["3", "Fears for pensions", "Unions say"]), _by_number(["0"], ["0", "1"])
     (True, False)
     """
-    if not asked or not all(name.isdecimal() for name in asked):
-        return False
-    if not set(asked) <= set(header):
+    places = {name for name in asked if name.isdecimal()}
+    if not places <= set(header):
         return True
-    return all(name.isdecimal() for name in header) and list(header) != list(map(str, range(len(header))))
+    if any(int(place) >= len(header) for place in places):
+        return False
+    return bool(places) and any(_is_number(name) and name != str(i) for i, name in enumerate(header))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -82,7 +82,8 @@ def _classes(what: str, name: str, column: Column) -> tuple[NDArray[np.int64], t
     codes, levels = names(column)
     _refuse_missing(what, name, codes < 0)
     values, wrong = numbers(levels)
-    if not wrong.size and np.isfinite(values).all():
+    if not wrong.size:
+        _refuse_missing(what, name, np.isnan(values)[codes])
         if (values != np.rint(values)).any():
             raise BadData(f"{what}: column {name!r} holds numbers like {levels[0]!r}, which are no classes")
         whole, place = np.unique(values.astype(np.int64), return_inverse=True)
@@ -148,11 +149,11 @@ def _refuse_texts(source: Opened, chosen: Sequence[str]) -> None:
     """Columns that hold anything but numbers are named, each with an example."""
     nothing = ", ".join(map(quoted_text, sorted(NOTHING)))
     asked: dict[str, Any] = {}
-    for name in chosen:
+    for name in [name for name in chosen if not is_number(source.types[name])]:
         text = f"trim({quoted(name)}::VARCHAR)"
         wrong = f"{_number(source, name)} IS NULL AND lower({text}) NOT IN ({nothing})"
         asked[name] = f"first({text}) FILTER ({wrong}) AS {quoted(name)}"
-    found = {name: column.tolist()[0] for name, column in source.fetch(asked).items()}
+    found = {name: column.tolist()[0] for name, column in source.fetch(asked).items()} if asked else {}
     texts = [f"{name!r} ({value!r})" for name, value in found.items() if isinstance(value, str)]
     if texts:
         raise BadData(

@@ -1,6 +1,6 @@
 """Sections that any suite can show: facts about a population, in words and tables."""
 
-from muster.reports.sections import pictures
+from muster.reports.sections import drift, pictures
 from muster.reports.sections.groups import groups_section
 from muster.reports.sections.over_time import time_section
 from muster.reports.sections.scaling import scaling_section
@@ -10,6 +10,7 @@ from muster.reports.sections.verdicts import callouts, verdicts_section
 
 __all__ = [
     "callouts",
+    "drift",
     "groups_section",
     "pictures",
     "scaling_section",

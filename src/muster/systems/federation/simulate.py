@@ -81,6 +81,11 @@ class Federation:
         )
 
     @property
+    def numbers_sent(self) -> int:
+        """How many numbers a client sends in a round: its model, and the sketch that detectors need."""
+        return sum(value.size for value in self.models[0].values()) + self.watch.numbers_sent
+
+    @property
     def there(self) -> NDArray[np.bool_]:
         """Which clients have joined by now."""
         found = np.ones(len(self.clients), bool)

@@ -88,6 +88,12 @@ class Watch:
             name: Adwin(latched=name != "adwin").init(clients) for name in names if name.startswith("adwin")
         }
 
+    @property
+    def numbers_sent(self) -> int:
+        """How many numbers a client sends to the server for its detectors, in a round."""
+        sketched = 4 + 2 * self.classes + MOVED if "combined" in self.names else 0
+        return sketched + ((Discrepancy().permutations + 2) * FEATURES if "mmd" in self.names else 0)
+
     def round(
         self, number: int, models: list[Model], of: Whole, drawn: Drawn, there: NDArray[np.bool_]
     ) -> dict[str, Answer]:
@@ -120,6 +126,14 @@ class Watch:
         if (kept.count[short] == self.how.reference).any():
             kept.probe = kept.probe or {name: value.copy() for name, value in model.items()}
             self.prepare()
+
+    def feed_again(self) -> None:
+        """Bring the windows to where the errors that are remembered bring them."""
+        for name in self.windows:
+            detector = Adwin(latched=name != "adwin")
+            self.windows[name] = detector.init(len(self.kept.count))
+            for wrong, there in self.kept.errors:
+                self.windows[name], _ = detector.step(self.windows[name], wrong, there)
 
     def prepare(self) -> None:
         """All that follows from the reference and the frozen model."""

@@ -1,0 +1,1 @@
+"""Federations over time: drift, detection, mitigation, recovery, fairness in every round."""

@@ -1,0 +1,114 @@
+"""Every arm of every seed, run to its end, with its state kept on disk while it takes long."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muster.errors import BadConfig
+from muster.records import Rounds, Samples, Table
+from muster.store.checkpoint import read_arrays, write_arrays
+from muster.suites.federation.prepare import Ready, arms_of, ready
+from muster.suites.federation.settings import Study
+from muster.systems.federation.clients import heterogeneity
+from muster.systems.federation.resuming import restore, state_of
+from muster.systems.federation.simulate import Federation
+
+Tell = Callable[[str], None]
+SECONDS = 20.0
+ASKED = "asked.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Outcome:
+    """``logs`` of each arm, one a seed; what happened in them; how unlike the clients of each seed are."""
+
+    logs: Mapping[str, list[Rounds]]
+    losses: Mapping[str, list[Any]]
+    events: list[dict[str, Any]]
+    unlike: list[Table]
+    sent: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A folder for the states of a study; with `resume`, what it holds is gone on with."""
+
+    folder: Path | None = None
+    resume: bool = False
+
+    def open(self, study: Study) -> None:
+        """Refuse the states of another study; without `resume`, begin anew."""
+        if self.folder is None:
+            return
+        asked = study.model_dump_json()
+        file = self.folder / ASKED
+        if not self.resume:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        elif not file.is_file():
+            raise BadConfig(f"{self.folder}: there is nothing to resume")
+        elif file.read_text(encoding="utf-8") != asked:
+            raise BadConfig(f"{self.folder}: the run that stopped there was asked something else")
+
+    def begin(self, run: Federation, name: str) -> Federation:
+        """The federation as it stood, if it is kept."""
+        file = self._file(name)
+        return restore(run, read_arrays(file)) if file and file.is_file() else run
+
+    def keep(self, study: Study, run: Federation, name: str) -> None:
+        """Write down where it stands."""
+        file = self._file(name)
+        if file and self.folder:
+            write_arrays(file, state_of(run))
+            (self.folder / ASKED).write_text(study.model_dump_json(), encoding="utf-8")
+
+    def close(self) -> None:
+        """All is done: the states are not needed any more."""
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _file(self, name: str) -> Path | None:
+        return self.folder / f"{name.replace(' ', '-')}.npz" if self.folder else None
+
+
+def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
+    """Run what is asked; `tell` is told the arm of every round that is done."""
+    names = arms_of(study)
+    logs: dict[str, list[Rounds]] = {name: [] for name in names}
+    losses: dict[str, list[Any]] = {name: [] for name in names}
+    events, unlike, sent = [], [], {}
+    kept.open(study)
+    for seed in range(study.study.seed, study.study.seed + study.study.seeds):
+        prepared = ready(study, samples, seed)
+        unlike.append(heterogeneity(prepared.clients))
+        for name, run in _each(study, prepared, names, tell, kept):
+            logs[name].append(run.rounds())
+            losses[name].append(run.log.loss)
+            events += [{"seed": seed, "arm": name, **event} for event in run.events]
+            sent[name] = run.numbers_sent
+    return Outcome(logs=logs, losses=losses, events=events, unlike=unlike, sent=sent)
+
+
+def _each(
+    study: Study, prepared: Ready, names: list[str], tell: Tell, kept: Kept
+) -> Iterator[tuple[str, Federation]]:
+    for name in names:
+        file = f"{prepared.plan.seed}-{name}"
+        run = kept.begin(prepared.arm(name), file)
+        since = time.monotonic()
+        while run.number < prepared.plan.rounds:
+            run.run(until=run.number + 1)
+            tell(name)
+            if time.monotonic() - since > SECONDS:
+                kept.keep(study, run, file)
+                since = time.monotonic()
+        yield name, run
+
+
+def length(study: Study) -> int:
+    """How many rounds all arms of all seeds have."""
+    return len(arms_of(study)) * study.study.seeds * (study.training.rounds + study.training.warmup)

@@ -1,0 +1,136 @@
+"""Did it recover? Arms over time, what each did for whom, and the usual numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from muster.records import Callout, Grid, Section, Status
+from muster.records.chart import Chart, Event
+from muster.records.section import Kind
+from muster.reports.sections import drift
+from muster.reports.words import interval, number
+from muster.suites.federation.analysis import Analysis
+
+NOTES = (
+    (
+        "Measured before each round trains: by the model of the round before, on each client's own test items "
+        "as they are in this round."
+    ),
+    (
+        "Baseline: the last 5 rounds before the drift. Depth: baseline less the lowest after it. Area lost: "
+        "sum of the shortfall over rounds. Rounds back: until it stays within the tolerance of the baseline."
+    ),
+    (
+        "Against nothing: the end less that of the arm in which nothing is done, with the same seeds; below 0 "
+        "the mitigation did harm."
+    ),
+)
+
+
+def recovered(seen: Analysis) -> Section:
+    values = {arm: np.stack([log.pooled for log in each]) for arm, each in seen.logs.items()}
+    events = events_of(seen)
+    charts: list[Chart] = [
+        drift.arms_over_time(values, seen.log.rounds.tolist(), events, "recovery", seen.log.metric)
+    ]
+    if seen.recovery is None:
+        first, last = (number(float(values[seen.main][:, i].mean()), 4) for i in (0, seen.last))
+        lead = f"No drift is known. {seen.log.metric.capitalize()} went from {first} to {last}."
+        return Section("Did it recover?", lead, charts=tuple(charts))
+    grids = [_arms(seen, who) for who in ("all", "drifted units", "stable units", "worst tenth")]
+    if len(seen.logs) > 1:
+        charts.append(drift.who_gains(seen.recovery))
+    grids.append(_usual(seen))
+    notes = (
+        "Measured before each round trains, by the model of the round before, on each client's own test items.",
+        "Baseline: the last 5 rounds before the drift. Depth: baseline less the lowest after it. Area lost: sum "
+        "of the shortfall over rounds. Rounds back: until it stays within the tolerance of the baseline.",
+        "Against nothing: the end less that of the arm in which nothing is done, with the same seeds; below 0 "
+        "the mitigation did harm.",
+    )
+    return Section(
+        "Did it recover?", _recovery_lead(seen), _callouts(seen), tuple(grids), notes, tuple(charts)
+    )
+
+
+def _recovery_lead(seen: Analysis) -> str:
+    own, plain = _of(seen, seen.main), _of(seen, seen.control)
+    back = own["rounds_to_tolerance"]
+    fell = own["baseline"]["value"] - own["depth"]["value"]
+    lead = (
+        f"With {seen.main}, {seen.log.metric} fell from {number(own['baseline']['value'])} to {number(fell)} "
+        f"and ended at {number(own['end']['value'])}"
+    )
+    complete = own["completeness"]
+    if not math.isnan(complete["value"]):
+        span = interval(complete["low"], complete["high"])
+        lead += f": completeness {number(complete['value'], 3)}" + (f" {span}" if span != "-" else "")
+    lead += f". {back['reached']} of {back['seeds']} seeds came back to within the tolerance"
+    lead += "" if math.isnan(back["value"]) else f", after {number(back['value'], 0)} rounds in the median"
+    if seen.main != seen.control:
+        lead += f". When nothing is done it ends at {number(plain['end']['value'])}"
+    return f"{lead}."
+
+
+def _of(seen: Analysis, arm: str, who: str = "all") -> dict[str, Mapping[str, Any]]:
+    assert seen.recovery is not None  # noqa: S101
+    rows = seen.recovery.where((seen.recovery["arm"] == arm) & (seen.recovery["who"] == who))
+    return {row["quantity"]: row for row in rows.rows()}
+
+
+def _callouts(seen: Analysis) -> tuple[Callout, ...]:
+    """Arms that raise the mean and abandon those who drifted; arms that help all."""
+    said = []
+    for arm in seen.logs:
+        if arm in {seen.control, seen.twin}:
+            continue
+        mean, drifted = (_of(seen, arm, who)["harm"]["value"] for who in ("all", "drifted units"))
+        if drifted < 0 < mean:
+            text = f"{arm} raises the mean by {number(mean, 3)} while clients that drifted lose {number(-drifted, 3)}."
+            said.append(Callout(Status.BREACH, text))
+        elif drifted > 0 and mean > 0:
+            text = f"{arm} gains {number(mean, 3)} over doing nothing, {number(drifted, 3)} for clients that drifted."
+            said.append(Callout(Status.OK, text))
+    return tuple(said)
+
+
+def _arms(seen: Analysis, who: str) -> Grid:
+    rows = []
+    for arm in seen.logs:
+        own = _of(seen, arm, who)
+        back, harm = own["rounds_to_tolerance"], own["harm"]
+        rows.append(
+            (
+                arm, own["baseline"]["value"], own["depth"]["value"], own["area_lost"]["value"],
+                own["end"]["value"], own["completeness"]["value"], back["value"],
+                f"{back['reached']} of {back['seeds']}", harm["value"], (harm["low"], harm["high"]),
+            )
+        )  # fmt: skip
+    fields: dict[str, Kind] = {
+        "arm": "text", "baseline": "number", "depth": "number", "area lost": "number", "end": "number",
+        "completeness": "number", "rounds back": "number", "seeds back": "text", "against nothing": "number",
+        "interval": "interval",
+    }  # fmt: skip
+    return Grid.of(f"Arms, {who}", fields, rows)
+
+
+def _usual(seen: Analysis) -> Grid:
+    """The usual seventeen numbers of the main arm, first seed."""
+    rows = [(row["quantity"], row["value"], row["reason"]) for row in seen.usual[0].rows()]
+    fields: dict[str, Kind] = {"quantity": "text", "value": "number", "undefined because": "text"}
+    return Grid.of("Recovery dashboard", fields, rows)
+
+
+def events_of(seen: Analysis) -> list[Event]:
+    """When the drift begins, when the first detector answers, when something is done."""
+    log, found = seen.logs[seen.control][0], []
+    if log.onset is not None:
+        found.append(Event(float(log.rounds[log.onset]), "drift"))
+    main = seen.log
+    if main.mitigated is not None and main.mitigated.any():
+        found.append(Event(float(main.rounds[int(main.mitigated.argmax())]), f"{seen.main} begins"))
+    return found
