@@ -19,7 +19,7 @@ MOST_UNITS, MOST_ROUNDS = 25, 60
 def arms_over_time(
     values: Mapping[str, Floats], rounds: Sequence[int], events: Sequence[Event], name: str, axis: str
 ) -> Lines:
-    """A line an arm: the mean over seeds ``[seeds, rounds]``, with Student's interval where there are several."""
+    """A line an arm: the mean over seeds, with Student's interval if there are several."""
     x = tuple(map(float, rounds))
     series, said = [], []
     for arm, each in values.items():
@@ -41,7 +41,9 @@ def arms_over_time(
 
 def units_over_rounds(log: Rounds, title: str, name: str) -> Matrix:
     """Units down, rounds across; those that have drifted on top, then those that end worst."""
-    ever = np.zeros(len(log.units), bool) if log.drifted is None else log.drifted.any(0)
+    ever = np.zeros(len(log.units), bool)
+    if log.drifted is not None:
+        ever |= log.drifted.any(0)
     rounds = slice(max(0, len(log.rounds) - MOST_ROUNDS), None)
     end = np.nan_to_num(log.values[-1], nan=2.0)
     order = np.lexsort((end, ~ever))[:MOST_UNITS]
@@ -126,7 +128,8 @@ def who_gains(recovered: Table) -> Forest:
     return Forest(
         name="harm",
         title="Who gains and who pays, against doing nothing",
-        description=f"Accuracy at the end less that of doing nothing, same seeds; {worse} of {len(rows)} below 0.",
+        description="Accuracy at the end less that of doing nothing, same seeds; "
+        f"{worse} of {len(rows)} below 0.",
         axis="accuracy gained",
         rows=rows,
         levels=(Level(0.0, "as doing nothing"),),

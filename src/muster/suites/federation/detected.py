@@ -39,8 +39,8 @@ def detected(seen: Analysis, scored: Table) -> Section:
     always = next(own.where(own["detector"] == "always alarm").rows())
     lead = (
         f"The {first} detector scores F1 {number(best['f1'], 3)} by rounds, with "
-        f"{number(best['false_positive_rate'], 3)} of the rounds without drift as false alarms; to alarm always "
-        f"scores {number(always['f1'], 3)}."
+        f"{number(best['false_positive_rate'], 3)} of the rounds without drift as false alarms; to alarm "
+        f"always scores {number(always['f1'], 3)}."
     )
     if best["events"]:
         missed = int(best["events"] - best["hits"])
@@ -49,9 +49,10 @@ def detected(seen: Analysis, scored: Table) -> Section:
             "" if math.isnan(best["delay"]) else f", after {number(best['delay'], 0)} rounds in the median"
         )
         lead += f", {missed} missed." if missed else "."
+    clients = scored.where(scored["scope"] == "units")
     grids = [
         _detectors(own, "Detectors, by rounds and events"),
-        _detectors(scored.where(scored["scope"] == "units"), "Detectors, of each client"),
+        _detectors(clients, "Detectors, each client"),
     ]
     if seen.attribution is not None:
         grids.append(_attributed(seen.attribution))
@@ -62,15 +63,8 @@ def detected(seen: Analysis, scored: Table) -> Section:
         charts.append(
             drift.alarms_over_rounds(seen.logs[seen.twin], "alarms-no-drift", "Alarms without drift")
         )
-    charts += [drift.told_right(scored, name) for name in list(logs[0].alarms)[:4]]
-    notes = (
-        "By rounds, every round from the onset on is positive, as is usual: a detector that alarms once and "
-        "adapts scores badly, one that always alarms scores 0.667 when half of the rounds are drifted.",
-        "Delay: the median over drifts; a miss counts as infinite. False per 1000: rounds with an alarm that are "
-        "neither drifted nor shortly after, of 1000 such rounds.",
-        "The aggregate sums the rounds of all detectors; no rule decides by it.",
-    )
-    return Section("Was the drift seen?", lead, (), tuple(grids), notes, tuple(charts))
+    charts += [drift.told_right(scored, name) for name in list(logs[0].alarms)[:PICTURED]]
+    return Section("Was the drift seen?", lead, (), tuple(grids), NOTES, tuple(charts))
 
 
 def _detectors(scored: Table, title: str) -> Grid:

@@ -7,7 +7,7 @@ import numpy as np
 from muster.kernels.types import Floats
 from muster.records import Grid, Section
 from muster.records.chart import Chart
-from muster.records.section import Kind
+from muster.records.section import Cell, Kind
 from muster.reports.sections import drift, pictures, spread_section, units_grid, units_lead
 from muster.reports.words import number
 from muster.suites.federation.analysis import SHARE, Analysis
@@ -32,8 +32,9 @@ KEPT = (
 
 
 def whose(seen: Analysis) -> Section:
+    """Whose data drifted, and who fares worst."""
     log = seen.logs[seen.control][0]
-    ever = None if log.drifted is None else log.drifted.any(0)
+    ever = None if log.drifted is None else np.asarray(log.drifted.any(0))
     if ever is None:
         lead = "It is not known whose data drifted."
     elif not ever.any():
@@ -57,11 +58,11 @@ def evenly(seen: Analysis) -> Section:
     ]
     table = seen.over[seen.main][0]
     at = sorted({0, *([seen.log.onset - 1, seen.log.onset] if seen.log.onset else []), seen.last})
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (str(table["round"][row]), int(table["units"][row]), *(float(table[name][row]) for name in KEPT))
         for row in reversed(range(len(table)))
     ]
-    fields: dict[str, Kind] = {"round": "text", "clients": "count", **dict.fromkeys(KEPT, "number")}  # type: ignore[dict-item]
+    fields: dict[str, Kind] = {"round": "text", "clients": "count", **dict.fromkeys(KEPT, "number")}
     worst = table["worst_tenth"]
     lead = f"With {seen.main}, the worst tenth of the clients is at " + ", ".join(
         f"{number(float(worst[row]), 3)} in round {table['round'][row]}" for row in at
@@ -75,6 +76,7 @@ def _each(seen: Analysis, index: str) -> dict[str, Floats]:
 
 
 def spread(seen: Analysis) -> Section:
+    """The spread over clients in the last round, beside what noise alone would show."""
     there = seen.units["n"] > 0
     values = seen.units["accuracy"][there]
     charts: list[Chart] = []

@@ -17,21 +17,22 @@ from muster.suites.federation.analysis import Analysis
 
 NOTES = (
     (
-        "Measured before each round trains: by the model of the round before, on each client's own test items "
-        "as they are in this round."
+        "Measured before each round trains: by the model of the round before, on each client's own test "
+        "items as they are in this round."
     ),
     (
         "Baseline: the last 5 rounds before the drift. Depth: baseline less the lowest after it. Area lost: "
         "sum of the shortfall over rounds. Rounds back: until it stays within the tolerance of the baseline."
     ),
     (
-        "Against nothing: the end less that of the arm in which nothing is done, with the same seeds; below 0 "
-        "the mitigation did harm."
+        "Against nothing: the end less that of the arm in which nothing is done, with the same seeds; below "
+        "0 the mitigation did harm."
     ),
 )
 
 
 def recovered(seen: Analysis) -> Section:
+    """Arms against doing nothing and against no drift, for everybody and for those who drifted."""
     values = {arm: np.stack([log.pooled for log in each]) for arm, each in seen.logs.items()}
     events = events_of(seen)
     charts: list[Chart] = [
@@ -45,15 +46,8 @@ def recovered(seen: Analysis) -> Section:
     if len(seen.logs) > 1:
         charts.append(drift.who_gains(seen.recovery))
     grids.append(_usual(seen))
-    notes = (
-        "Measured before each round trains, by the model of the round before, on each client's own test items.",
-        "Baseline: the last 5 rounds before the drift. Depth: baseline less the lowest after it. Area lost: sum "
-        "of the shortfall over rounds. Rounds back: until it stays within the tolerance of the baseline.",
-        "Against nothing: the end less that of the arm in which nothing is done, with the same seeds; below 0 "
-        "the mitigation did harm.",
-    )
     return Section(
-        "Did it recover?", _recovery_lead(seen), _callouts(seen), tuple(grids), notes, tuple(charts)
+        "Did it recover?", _recovery_lead(seen), _callouts(seen), tuple(grids), NOTES, tuple(charts)
     )
 
 
@@ -90,10 +84,12 @@ def _callouts(seen: Analysis) -> tuple[Callout, ...]:
             continue
         mean, drifted = (_of(seen, arm, who)["harm"]["value"] for who in ("all", "drifted units"))
         if drifted < 0 < mean:
-            text = f"{arm} raises the mean by {number(mean, 3)} while clients that drifted lose {number(-drifted, 3)}."
+            text = f"{arm} raises the mean by {number(mean, 3)}, and clients that drifted "
+            text += f"lose {number(-drifted, 3)}."
             said.append(Callout(Status.BREACH, text))
         elif drifted > 0 and mean > 0:
-            text = f"{arm} gains {number(mean, 3)} over doing nothing, {number(drifted, 3)} for clients that drifted."
+            text = f"{arm} gains {number(mean, 3)} over doing nothing, {number(drifted, 3)} for clients "
+            text += "that drifted."
             said.append(Callout(Status.OK, text))
     return tuple(said)
 

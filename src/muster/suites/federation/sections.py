@@ -31,7 +31,7 @@ def _trust(seen: Analysis, notes: Sequence[str]) -> Section:
     rows = log.rows[log.rows > 0]
     lead = (
         f"{len(seen.logs)} arms, {seeds} {'seed' if seeds == 1 else 'seeds'}, {len(log.units):,} clients, "
-        f"{len(log.rounds)} rounds. Half of the clients have {int(np.median(rows)):,} rows or fewer in a round."
+        f"{len(log.rounds)} rounds. Half of the clients have {int(np.median(rows)):,} rows or fewer a round."
     )
     said = [Callout(Status.WATCH, f"{note[:1].upper()}{note[1:]}.") for note in notes]
     if seeds < 5:
