@@ -16,6 +16,7 @@ from muster.cli.calibrate import calibrate
 from muster.cli.catalogue import bands, measures
 from muster.cli.decide import card, compare, gate
 from muster.cli.evaluate import demo, evaluate
+from muster.cli.federation import federation
 from muster.cli.runs import merge, report, show
 from muster.errors import MusterError
 from muster.sources.config import problems
@@ -45,6 +46,7 @@ app = App(
 )
 for command in (evaluate, compare, gate, report, card, show, merge, calibrate, measures, bands, demo):
     app.command(command)
+app.command(federation)
 
 
 def run(words: Sequence[str] | None = None) -> int:

@@ -42,7 +42,7 @@ def unread() -> Iterator[None]:
 
 def finish(run: Run, out: Path | None, *, overwrite: bool, as_json: bool, save: bool = True) -> int:
     """Write the folder, print the report, and give the exit code: 1 when something is in breach."""
-    page = run.report(out or _name(run), overwrite=overwrite) if save else None
+    page = run.report(out or named(run.asked["study"]["model"]), overwrite=overwrite) if save else None
     say(run, as_json=as_json)
     if page:
         sys.stderr.write(f"written: {page}\n")
@@ -70,7 +70,7 @@ def print_sections(title: str, sections: Iterable[Section]) -> None:
         terminal.show(title, sections, console if console.is_terminal else Pipe(width=WIDE))
 
 
-def _name(run: Run) -> Path:
+def named(model: str) -> Path:
     """A folder named after the time and the model."""
-    model = re.sub(r"[^\w.-]+", "-", run.asked["study"]["model"])
-    return Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{model}"
+    plain_name = re.sub(r"[^\w.-]+", "-", model)
+    return Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}-{plain_name}"

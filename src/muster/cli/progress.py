@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-LINES = 10
+LINES, SECONDS = 10, 5.0
 WORTH_SAYING = 5_000_000
 Tick = Callable[[int], None]
 
@@ -35,12 +36,27 @@ def steps(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], Non
     """What is told the name of each step as it is done."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda _: None
+        yield (lambda _: None) if quiet else _tenths(console, what, total)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda name: bar.update(task, advance=1, description=f"{what}: {name}")
+
+
+def _tenths(console: Console, what: str, total: int) -> Callable[[str], None]:
+    """A line at every tenth of the way, if that takes longer than some seconds."""
+    done, said = 0, time.monotonic()
+
+    def tick(name: str) -> None:
+        nonlocal done, said
+        done += 1
+        passed = done * LINES // total > (done - 1) * LINES // total
+        if passed and time.monotonic() - said >= SECONDS:
+            said = time.monotonic()
+            console.print(f"{done:,} of {total:,} {what}: {name}", highlight=False)
+
+    return tick
 
 
 def _lines(console: Console, rows: int, *, quiet: bool) -> Tick:

@@ -83,8 +83,9 @@ def _problem(found: Mapping[str, Any], text: str, model: type[BaseModel]) -> str
         return f"{place}missing key {_dotted(where)!r}"
     got = found["input"]
     said = f" (got {got!r})" if isinstance(got, str | int | float | bool) else ""
-    message = str(found["msg"])
-    return f"{place}{_dotted(where)}: {message[:1].lower()}{message[1:]}{said}"
+    message = str(found["msg"]).removeprefix("Value error, ")
+    named = f"{_dotted(where)}: " if where else ""
+    return f"{place}{named}{message[:1].lower()}{message[1:]}{said if found['type'] != 'value_error' else ''}"
 
 
 def _dotted(where: Where) -> str:

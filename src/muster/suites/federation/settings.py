@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from muster.systems.federation.mitigation import Trigger
 from muster.systems.federation.partition import Way
@@ -137,7 +137,7 @@ class Said(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     model: str = Field(default="federation", description="Name of the federation.")
-    seeds: int = Field(default=1, ge=1, description="How many times all is done, each with its own seed.")
+    seeds: int = Field(default=5, ge=1, description="How many times all is done, each with its own seed.")
     seed: int = Field(default=0, ge=0, description="The first seed.")
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence of the intervals.")
     draws: int = Field(default=1000, ge=0, description="Populations to redraw for intervals of spreads.")
@@ -162,11 +162,17 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Study:
         """What no key alone can say."""
-        if self.version != VERSION:
-            raise ValueError(f"settings of version {self.version}; this Muster reads version {VERSION}")
-        for problem in self.unused():
-            raise ValueError(problem)
+        unused = self.unused()
+        if unused:
+            raise ValueError("; ".join(unused))
         return self
+
+    @field_validator("version")
+    @classmethod
+    def _known(cls, given: int) -> int:
+        if given != VERSION:
+            raise ValueError(f"settings of version {given}, and this Muster reads version {VERSION}")
+        return given
 
     def unused(self) -> list[str]:
         """Keys that were set and would not be used: an error, not a surprise."""

@@ -41,7 +41,7 @@ def simulate(study: Study | Mapping[str, Any] | None = None, progress: Progress 
 
     >>> run = simulate({"training": {"rounds": 18, "warmup": 5}, "drift": {"drift_round": 14},
     ...                 "watch": {"detectors": ["combined"], "items": 50},
-    ...                 "mitigation": {"mitigation": ["cluster"]}, "study": {"draws": 50}})
+    ...                 "mitigation": {"mitigation": ["cluster"]}, "study": {"draws": 50, "seeds": 1}})
     >>> run.title, sorted(set(run.rounds["arm"].tolist()))
     ('Federation under drift', ['cluster', 'no drift', 'nothing'])
     """
@@ -91,7 +91,8 @@ def evaluate(log: Any, *, how: Mapping[str, Any] | None = None, **columns: Any) 
         title=f"Federation of {asked.model}",
         asked={"data": {"log": _named(log), **given}, "study": {**said, "units": "sampled"}},
         manifest=_manifest(
-            asked.seed, {"fingerprint": _fingerprint(found)}, notes, {}, rows=int(found.rows.sum()), classes=[]
+            asked.seed, {"fingerprint": _fingerprint(found)}, notes, {}, rows=int(found.rows.sum()),
+            classes=[],
         ),
         tallies=block_of(logs), estimates=seen.estimates, units=seen.units, findings=[],
         verdicts=seen.verdicts, sections=sections_of(seen, notes, []), rounds=spelled_out(logs),
@@ -228,11 +229,10 @@ def validate(study: Study) -> list[str]:
     """
     samples = loaded(study)
     prepared = ready(study, samples, study.study.seed)
+    sizes, classes = prepared.clients.train.sizes, f"{len(samples.classes):,} classes"
     found = [
-        f"data: {len(samples):,} items of {samples.name}, {samples.features:,} features, "
-        f"{len(samples.classes):,} classes",
-        f"clients: {len(prepared.clients):,}, with {int(prepared.clients.train.sizes.min()):,} to "
-        f"{int(prepared.clients.train.sizes.max()):,} items to learn from",
+        f"data: {len(samples):,} items of {samples.name}, {samples.features:,} features, {classes}",
+        f"clients: {sizes.size:,}, with {sizes.min():,} to {sizes.max():,} items to learn from",
     ]
     for name in arms_of(study):
         run, started = prepared.arm(name), clock.process_time()

@@ -21,11 +21,12 @@ from muster.systems.detectors.answer import Answer
 
 @dataclass(slots=True, eq=False)
 class Windows:
-    """A window a client, and which clients have had an alarm; `step` changes it."""
+    """A window a client, what each was fed since its last alarm, and in all; `step` changes it."""
 
     own: Sequence[Any]
-    fired: NDArray[np.bool_]
+    since: NDArray[np.float64]
     fed: NDArray[np.int64]
+    fired: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,15 @@ class Adwin:
     """``delta`` bounds how often it is wrong, for each client: smaller is less sensitive."""
 
     delta: float = 0.002
-    latched: bool = False
     least: int = 64
 
     def init(self, clients: int) -> Windows:
         """Empty windows."""
         return Windows(
             [_window(self.delta) for _ in range(clients)],
-            np.zeros(clients, bool),
+            np.zeros((clients, 2)),
             np.zeros(clients, np.int64),
+            np.zeros(clients, bool),
         )
 
     def step(
@@ -56,24 +57,34 @@ class Adwin:
         >>> watch.step(state, np.ones((1, 200), bool), np.array([True]))[1].whole
         1
         """
-        units: Answers = np.full(len(there), UNKNOWN, np.int8)
+        fired = np.zeros(len(there), bool)
         for client in np.flatnonzero(there).tolist():
-            fired = self._feed(state.own[client], wrong[client].tolist())
-            state.fed[client] += wrong.shape[1]
-            state.fired[client] |= fired
-            if state.fed[client] >= self.least:
-                units[client] = ALARM if fired or (self.latched and state.fired[client]) else QUIET
-        return state, Answer.any_of(units)
+            fired[client] = _feed(state.own[client], state.since[client], wrong[client].tolist())
+        state.fed[there] += wrong.shape[1]
+        state.fired |= fired
+        return state, self._answer(state, fired, there)
 
-    @staticmethod
-    def _feed(window: Any, errors: Sequence[bool]) -> bool:
-        """Only a rise of the error counts: a model that learns is no drift."""
-        fired = False
-        for error in errors:
-            before = window.estimation
-            window.update(float(error))
-            fired |= window.drift_detected and window.estimation > before
-        return fired
+    def latched(self, state: Windows, there: NDArray[np.bool_]) -> Answer:
+        """The same with memory: a client that has had an alarm keeps it."""
+        return self._answer(state, state.fired, there)
+
+    def _answer(self, state: Windows, fired: NDArray[np.bool_], there: NDArray[np.bool_]) -> Answer:
+        units: Answers = np.where(fired, ALARM, QUIET).astype(np.int8)
+        units[~there | (state.fed < self.least)] = UNKNOWN
+        return Answer.any_of(units)
+
+
+def _feed(window: Any, since: NDArray[np.float64], errors: Sequence[bool]) -> bool:
+    """Only a rise of the error is an alarm: a model that learns is no drift."""
+    fired, (total, count) = False, since.tolist()
+    for error in errors:
+        window.update(float(error))
+        total, count = total + error, count + 1
+        if window.drift_detected:
+            fired |= window.estimation > total / count
+            total = count = 0
+    since[:] = total, count
+    return fired
 
 
 def _window(delta: float) -> Any:

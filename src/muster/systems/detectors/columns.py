@@ -6,14 +6,16 @@ features; the rule that Evidently applies is not, and is here to be compared wit
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muster.kernels import shift
-from muster.kernels.evidence import predictive_t
+from muster.kernels.evidence import predictive_p
 from muster.kernels.types import Floats
 from muster.records import ALARM, QUIET, UNKNOWN, Answers
 from muster.systems.detectors.answer import Answer
@@ -25,13 +27,45 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """The reference of each client: sorted values, inner edges of tenths, counts, W1 of its own rounds."""
+    """The reference of each client: sorted values, inner edges of tenths, classes, scores of its rounds."""
 
     values: Floats
     edges: Floats
-    counts: Floats
     classes: Floats
-    own: Floats
+    own: Mapping[Test, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Against:
+    """A round beside the reference, of the clients ``at``; what several tests need is worked out once."""
+
+    held: Held
+    now: Seen
+    at: NDArray[np.intp]
+
+    @cached_property
+    def gaps(self) -> tuple[Floats, Floats]:
+        """Kolmogorov-Smirnov's D and the Wasserstein distance of each client and feature."""
+        return shift.ks_w1(self.held.values[self.at], self._sorted)
+
+    @cached_property
+    def psi(self) -> Floats:
+        """Population stability index over tenths of the reference."""
+        edges = self.held.edges[self.at]
+        return shift.psi(_binned(self.held.values[self.at], edges), _binned(self._sorted, edges))
+
+    @cached_property
+    def _sorted(self) -> Floats:
+        return np.sort(self.now.values[self.at].transpose(0, 2, 1), -1).astype(float)
+
+
+def hold(reference: Seen, rounds: int, classes: int, tests: Collection[Test]) -> Held:
+    """The reference, ``[clients, rounds * items, ...]``, sorted once; some tests need its own rounds too."""
+    values = np.sort(reference.values.transpose(0, 2, 1), -1).astype(float)
+    edges = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], axis=-1).transpose(1, 2, 0)
+    wanted = [test for test in ("w1", "psi") if test in tests]
+    own = _own_rounds(reference.values, edges, rounds) if wanted else {}
+    return Held(values, edges, _classes(reference.truth, classes), own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,57 +75,48 @@ class Columns:
     test: Test
     alpha: float = 0.01
 
-    def init(self, reference: Seen, rounds: int, classes: int) -> Held:
-        """Sort the reference, ``[clients, rounds * items, ...]``, once."""
-        values = np.sort(reference.values.transpose(0, 2, 1), -1).astype(float)
-        edges = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], axis=-1).transpose(1, 2, 0)
-        own = _own_rounds(reference.values, rounds) if self.test == "w1" else np.zeros(0)
-        return Held(values, edges, _binned(values, edges), _classes(reference.truth, classes), own)
-
-    def step(self, held: Held, now: Seen, known: NDArray[np.bool_]) -> tuple[Held, Answer]:
-        """One more round; `known` are the clients with a reference that are there."""
+    def step(self, seen: Against, known: NDArray[np.bool_]) -> Answer:
+        """One round; `known` are the clients with a reference that are there."""
         units: Answers = np.where(known, QUIET, UNKNOWN).astype(np.int8)
-        if not known.any():
-            return held, Answer(UNKNOWN, units)
-        at = np.flatnonzero(known)
+        if not seen.at.size:
+            return Answer(UNKNOWN, units)
         if self.test == "evidently":
-            units[at[self._evidently(held, now, at)]] = ALARM
-            return held, Answer.any_of(units)
-        p = self._p(held, now, at)
-        units[at[shift.simes(p) * len(at) <= self.alpha]] = ALARM
+            units[seen.at[self._evidently(seen)]] = ALARM
+            return Answer.any_of(units)
+        p = self._p(seen)
+        units[seen.at[shift.simes(p) * len(p) <= self.alpha]] = ALARM
         whole = shift.simes(p.ravel())
-        return held, Answer(ALARM if whole <= self.alpha else QUIET, units, float(whole))
+        return Answer(ALARM if whole <= self.alpha else QUIET, units, float(whole))
 
-    def _p(self, held: Held, now: Seen, at: NDArray[np.intp]) -> Floats:
+    def _p(self, seen: Against) -> Floats:
         """P-values ``[clients, features]``."""
-        n, m = held.values.shape[-1], now.truth.shape[-1]
+        n, m = seen.held.values.shape[-1], seen.now.truth.shape[-1]
         if self.test == "chi_square":
-            counts = _classes(now.truth[at], held.classes.shape[-1])
-            return shift.chi_square(held.classes[at], counts)[1][:, None]
-        new = np.sort(now.values[at].transpose(0, 2, 1), -1).astype(float)
-        if self.test == "psi":
-            index = shift.psi(held.counts[at], _binned(new, held.edges[at]))
-            return shift.psi_p(index, n, m, BINS)
-        d, w1 = shift.ks_w1(held.values[at], new)
-        return shift.ks_p(d, n, m) if self.test == "ks" else predictive_t(w1, held.own[at])
+            counts = _classes(seen.now.truth[seen.at], seen.held.classes.shape[-1])
+            return shift.chi_square(seen.held.classes[seen.at], counts)[1][:, None]
+        if self.test == "ks":
+            return shift.ks_p(seen.gaps[0], n, m)
+        score = seen.psi if self.test == "psi" else seen.gaps[1]
+        return predictive_p(score, seen.held.own[self.test][seen.at])
 
-    def _evidently(self, held: Held, now: Seen, at: NDArray[np.intp]) -> NDArray[np.bool_]:
-        new = np.sort(now.values[at].transpose(0, 2, 1), -1).astype(float)
-        d, w1 = shift.ks_w1(held.values[at], new)
-        n, spread = held.values.shape[-1], np.maximum(held.values[at].std(-1), 1e-12)
-        drifted = shift.evidently_rule(shift.ks_p(d, n, new.shape[-1]), w1 / spread, n)
-        return shift.dataset_drift(drifted)
+    def _evidently(self, seen: Against) -> NDArray[np.bool_]:
+        n, m = seen.held.values.shape[-1], seen.now.truth.shape[-1]
+        spread = np.maximum(seen.held.values[seen.at].std(-1), 1e-12)
+        p = shift.ks_p(seen.gaps[0], n, m)
+        return shift.dataset_drift(shift.evidently_rule(p, seen.gaps[1] / spread, n))
 
 
-def _own_rounds(values: NDArray[np.float32], rounds: int) -> Floats:
-    """W1 of each round of the reference against the others, ``[clients, features, rounds]``."""
+def _own_rounds(values: NDArray[np.float32], edges: Floats, rounds: int) -> dict[Test, Floats]:
+    """Scores of each round of the reference against the others, ``[clients, features, rounds]``."""
     clients, rows, features = values.shape
     split = values.reshape(clients, rounds, rows // rounds, features).transpose(0, 3, 1, 2).astype(float)
-    found = []
+    distance, index = [], []
     for one in range(rounds):
-        others = np.delete(split, one, axis=2).reshape(clients, features, -1)
-        found.append(shift.ks_w1(np.sort(others, -1), np.sort(split[:, :, one], -1))[1])
-    return np.stack(found, -1)
+        others = np.sort(np.delete(split, one, axis=2).reshape(clients, features, -1), -1)
+        own = np.sort(split[:, :, one], -1)
+        distance.append(shift.ks_w1(others, own)[1])
+        index.append(shift.psi(_binned(others, edges), _binned(own, edges)))
+    return {"w1": np.stack(distance, -1), "psi": np.stack(index, -1)}
 
 
 def _binned(values: Floats, edges: Floats) -> Floats:

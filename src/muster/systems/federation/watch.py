@@ -12,7 +12,7 @@ from muster.errors import UnknownName
 from muster.records import UNKNOWN, Features
 from muster.systems.detectors.adwin import Adwin, Windows
 from muster.systems.detectors.answer import Answer
-from muster.systems.detectors.columns import Columns, Held
+from muster.systems.detectors.columns import Against, Columns, Held, Test, hold
 from muster.systems.detectors.combined import Combined, Reference, State
 from muster.systems.detectors.embedding import FEATURES, Discrepancy
 from muster.systems.detectors.sketches import Map, Seen, Sketch, outer, sketch
@@ -24,13 +24,15 @@ from muster.systems.federation.strategies import Model
 from muster.systems.federation.training import Learner
 
 MOVED, TIMES = 64, 2
-COLUMNS = {"ks": "ks", "psi": "psi", "w1": "w1", "chi-square": "chi_square", "evidently": "evidently"}
+COLUMNS: Mapping[str, Test] = {
+    "ks": "ks", "psi": "psi", "w1": "w1", "chi-square": "chi_square", "evidently": "evidently",
+}  # fmt: skip
 DETECTORS: Mapping[str, str] = {
     "combined": "four views against a frozen reference, evidence added up over rounds",
     "adwin": "ADWIN on the errors of items, an alarm lasts a round",
     "adwin latched": "the same, an alarm stays",
     "ks": "Kolmogorov-Smirnov a feature, Simes over clients and features",
-    "psi": "population stability index a feature, as chi-square, Simes over clients and features",
+    "psi": "population stability index a feature, against that of reference rounds, Simes",
     "w1": "Wasserstein distance a feature, against that of reference rounds, Simes",
     "chi-square": "mix of labels, Simes over clients",
     "evidently": "the rule that Evidently applies: half of the columns, not corrected",
@@ -59,8 +61,9 @@ class Prepared:
     ready: NDArray[np.bool_]
     columns: Whole
     by: Map
+    wide: Map
     reference: Reference
-    held: Mapping[str, Held]
+    held: Held | None
 
 
 class Watch:
@@ -84,9 +87,8 @@ class Watch:
             errors=[],
         )
         self.prepared: Prepared | None = None
-        self.windows: dict[str, Windows] = {
-            name: Adwin(latched=name != "adwin").init(clients) for name in names if name.startswith("adwin")
-        }
+        self.windows: Windows = Adwin().init(clients)
+        self.fed = bool({"adwin", "adwin latched"} & set(names))
 
     @property
     def numbers_sent(self) -> int:
@@ -103,11 +105,10 @@ class Watch:
         found = {name: Answer(UNKNOWN, np.full(len(there), UNKNOWN, np.int8)) for name in self.names}
         columns = self.prepared.columns if self.prepared else np.arange(1)
         now = look(self.learner, models, of, drawn, columns)
-        for name in self.windows:
-            self.windows[name], found[name] = Adwin(latched=name != "adwin").step(
-                self.windows[name], now.wrong, there
-            )
-        if self.windows:
+        if self.fed:
+            self.windows, native = Adwin().step(self.windows, now.wrong, there)
+            own = {"adwin": native, "adwin latched": Adwin().latched(self.windows, there)}
+            found |= {name: answer for name, answer in own.items() if name in found}
             self.kept.errors.append((now.wrong, there))
         if self.prepared:
             known = self.prepared.ready & there
@@ -129,11 +130,9 @@ class Watch:
 
     def feed_again(self) -> None:
         """Bring the windows to where the errors that are remembered bring them."""
-        for name in self.windows:
-            detector = Adwin(latched=name != "adwin")
-            self.windows[name] = detector.init(len(self.kept.count))
-            for wrong, there in self.kept.errors:
-                self.windows[name], _ = detector.step(self.windows[name], wrong, there)
+        self.windows = Adwin().init(len(self.kept.count))
+        for wrong, there in self.kept.errors:
+            self.windows, _ = Adwin().step(self.windows, wrong, there)
 
     def prepare(self) -> None:
         """All that follows from the reference and the frozen model."""
@@ -152,12 +151,10 @@ class Watch:
         sketches = [sketch(part, self.classes, by) for part in each]
         whole = Sketch(**{f.name: np.stack([getattr(s, f.name) for s in sketches]) for f in fields(Sketch)})
         whole.rows[:, ~ready] = 0
-        held = {
-            name: Columns(test).init(seen, rounds, self.classes)  # type: ignore[arg-type]
-            for name, test in COLUMNS.items()
-            if name in self.names
-        }
-        self.prepared = Prepared(ready, columns, by, Reference(whole, outer(seen, by)), held)
+        tests = [test for name, test in COLUMNS.items() if name in self.names]
+        held = hold(seen, rounds, self.classes, tests) if tests else None
+        wide = shared_map(_some(seen, np.flatnonzero(ready)), self.seed, FEATURES)
+        self.prepared = Prepared(ready, columns, by, wide, Reference(whole, outer(seen, by)), held)
 
     def _compare(
         self,
@@ -171,15 +168,16 @@ class Watch:
         found: dict[str, Answer] = {}
         if "combined" in self.names:
             found["combined"] = self._combined(self.prepared, drawn, known)
-        for name, held in self.prepared.held.items():
-            found[name] = Columns(COLUMNS[name]).step(held, now, known)[1]  # type: ignore[arg-type]
+        if self.prepared.held:
+            beside = Against(self.prepared.held, now, np.flatnonzero(known))
+            tests = {name: test for name, test in COLUMNS.items() if name in self.names}
+            found |= {name: Columns(test).step(beside, known) for name, test in tests.items()}
         exactness = [name for name in ("mmd", "mmd exact") if name in self.names]
-        if exactness:
-            before = self._again(number, served)
-            by = shared_map(_some(before, np.flatnonzero(known)), self.seed, FEATURES)
-            for name in exactness:
-                rng = generator(self.seed, name, number)
-                found[name] = Discrepancy(exact=name != "mmd").step(by, before, now, known, rng)
+        before = self._again(number, served) if exactness else now
+        for name in exactness:
+            rng = generator(self.seed, name, number)
+            test = Discrepancy(exact=name != "mmd")
+            found[name] = test.step(self.prepared.wide, before, now, known, rng)
         return found
 
     def _combined(self, prepared: Prepared, drawn: Drawn, known: NDArray[np.bool_]) -> Answer:
