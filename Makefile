@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --constraint constraints.txt
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test check bench docs format clean
+.PHONY: demo test check bench results docs format clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/demo.ok: pyproject.toml constraints.txt
@@ -20,8 +20,8 @@ $(VENV)/test.ok: pyproject.toml constraints.txt
 	tools/install_browser.sh
 	touch $@ $(VENV)/demo.ok
 
-demo: $(VENV)/demo.ok          ## set up, evaluate the bundled predictions, print where the report is
-	$(BIN)/muster demo
+demo: $(VENV)/demo.ok          ## set up, simulate a federation that drifts, print where the report is
+	$(BIN)/muster federation run --rounds 50 --clients 10 --drift-round 25 --out runs/demo --overwrite
 
 test: check                    ## set up, static checks, every test
 	$(BIN)/pytest -n auto --dist worksteal --ignore tests/house
@@ -35,6 +35,9 @@ check: $(VENV)/test.ok         ## ruff, mypy strict, import contracts, house rul
 
 bench: $(VENV)/test.ok         ## every benchmark: a ratio against a peer in the same run
 	$(BIN)/python -m benchmarks
+
+results: $(VENV)/test.ok       ## the figures in docs/results, from studies that take an hour
+	$(BIN)/python -m studies.federation
 
 docs: $(VENV)/test.ok          ## the pages that are written from the code
 	$(BIN)/python -m tools.write_docs

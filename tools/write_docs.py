@@ -18,8 +18,16 @@ from muster.measures import CATALOG
 from muster.records import Measure
 from muster.reports.data import schema
 from muster.suites.classification.settings import Data, Settings
+from muster.suites.federation.settings import Study
 from muster.summaries.groups import CRITERIA
 from muster.summaries.population import NAMES
+from muster.systems.federation.concepts import KINDS
+from muster.systems.federation.mitigation import MITIGATIONS
+from muster.systems.federation.partition import WAYS
+from muster.systems.federation.strategies import (
+    STRATEGIES,
+)
+from muster.systems.federation.watch import DETECTORS
 from muster.verdicts.bands import default_bands
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -29,7 +37,10 @@ NOTE = "*Written from the code by `make docs`.*"
 def pages() -> dict[str, str]:
     """The text of each page by its name."""
     form = json.dumps(schema(), indent=1) + "\n"
-    return {"measures.md": measures(), "settings.md": settings(), "report.schema.json": form}
+    return {
+        "measures.md": measures(), "settings.md": settings(), "federation-settings.md": federation(),
+        "report.schema.json": form,
+    }  # fmt: skip
 
 
 def measures() -> str:
@@ -82,6 +93,45 @@ def settings() -> str:
         "## [study]",
         _table(("key", "default", "meaning"), _fields(Settings)),
     )
+
+
+def federation() -> str:
+    """Every key of the settings of a federation, and the names that they take."""
+    groups = [name for name in Study.model_fields if name != "version"]
+    tables = [
+        part
+        for name in groups
+        for part in (f"## [{name}]", _table(("key", "default", "meaning"), _fields(_inner(name))))
+    ]
+    return _page(
+        "# Settings of a federation",
+        NOTE,
+        "A key of a settings file (`muster federation run --config study.toml`), and a flag (with `-` for `_`); "
+        "from Python a mapping of these tables: `muster.federation.simulate({...})`. Keys that are unknown, or "
+        "set and not used, are errors. A file may say `version = 1`; other versions are refused.",
+        *tables,
+        "## Kinds of drift",
+        "Severity is above 0 and at most 1; the table says what 1 is.",
+        _table(
+            ("name", "changes", "of", "severity 1 is"),
+            ((f"`{name}`", kind.family, ", ".join(kind.natures), kind.means) for name, kind in KINDS.items()),
+        ),
+        "Patterns: `sudden`; `gradual` (over 15 rounds more and more of the items are changed); `incremental` "
+        "(all of them, more and more); `recurrent` (6 rounds of 12).",
+        "## Detectors",
+        _table(("name", "what it does"), ((f"`{name}`", text) for name, text in DETECTORS.items())),
+        "## Mitigations",
+        _table(("name", "what it does"), ((f"`{name}`", text) for name, text in MITIGATIONS.items())),
+        "## Strategies and partitions",
+        f"Strategies: {', '.join(f'`{name}`' for name in STRATEGIES)}.",
+        f"Partitions: {', '.join(f'`{name}`' for name in (*WAYS, 'natural'))}.",
+    )
+
+
+def _inner(name: str) -> type[BaseModel]:
+    found = Study.model_fields[name].annotation
+    assert isinstance(found, type)
+    return found
 
 
 def main() -> None:

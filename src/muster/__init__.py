@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from muster.reports.reading import load
     from muster.reports.run import Run
+    from muster.suites import federation
     from muster.suites.classification import Settings, calibrate, compare, evaluate, gate, merge, per_unit
 
 _HOMES = {
@@ -45,6 +46,7 @@ _HOMES = {
     ),
     "muster.reports.reading": ("load",),
     "muster.reports.run": ("Run",),
+    "muster.suites": ("federation",),
     "muster.suites.classification": (
         "Settings", "calibrate", "compare", "evaluate", "gate", "merge", "per_unit",
     ),
@@ -77,6 +79,7 @@ __all__ = [
     "calibrate",
     "compare",
     "evaluate",
+    "federation",
     "gate",
     "kernels",
     "load",
@@ -89,7 +92,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'muster' has no attribute {name!r}")
     home = _HOME[name]
-    found = import_module(f"muster.{name}") if home == "muster" else getattr(import_module(home), name)
+    is_module = home in {"muster", "muster.suites"}
+    found = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
     globals()[name] = found
     return found
 

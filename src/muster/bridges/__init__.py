@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from muster.errors import UnknownName
 
 if TYPE_CHECKING:
-    from muster.bridges import torch
+    from muster.bridges import flower, torch
 
-__all__ = ["torch"]
+__all__ = ["flower", "torch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,6 +28,19 @@ class _Scored:
     counts: Floats
     unknown: int
     events: Events
+
+
+def since_onset(log: Rounds) -> Rounds:
+    """The usual truth: once a unit has drifted, it has drifted in every round that follows.
+
+    >>> log = Rounds(rounds=np.arange(3), units=np.array(["a"], object), values=np.ones((3, 1)),
+    ...              rows=np.ones((3, 1)), drifted=np.array([[False], [True], [False]]))
+    >>> since_onset(log).drifted[:, 0].tolist()
+    [False, True, True]
+    """
+    if log.drifted is None:
+        return log
+    return replace(log, drifted=np.maximum.accumulate(log.drifted, 0))
 
 
 def score(logs: Sequence[Rounds], window: int = 5) -> Table:

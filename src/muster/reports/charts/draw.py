@@ -14,7 +14,7 @@ from muster.reports.words import number
 
 Rows = list[dict[str, Any]]
 Drawn: TypeAlias = alt.LayerChart | alt.FacetChart
-ROW, STRIP, TALL, MANY, FEW = 22, 132, 260, 8, 60
+ROW, STRIP, TALL, MANY, FEW, CLOSE = 22, 132, 260, 8, 60, 22
 
 
 def drawing(chart: Chart) -> Drawn:
@@ -130,6 +130,7 @@ def matrix(chart: Matrix) -> Drawn:
     ]  # fmt: skip
     side = max(14, min(46, 460 // max(shape)))
     wide: dict[str, Any] = {"labelAngle": 0 if max(map(len, chart.columns), default=0) < MANY else -60}
+    wide["labelOverlap"] = "greedy" if side < CLOSE and not wide["labelAngle"] else False
     x = alt.X("column:N", title=chart.column_axis, sort=list(chart.columns), axis=alt.Axis(**wide))
     y = alt.Y("row:N", title=chart.row_axis, sort=list(chart.rows))
     base = _marks(rows).encode(x=x, y=y)

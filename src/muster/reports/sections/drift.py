@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from muster.kernels.interval import student
 from muster.kernels.types import Floats
 from muster.records import ALARM, UNKNOWN, Rounds, Table
 from muster.records.chart import Event, Forest, Level, Lines, Matrix, Series, Span
@@ -19,7 +18,7 @@ MOST_UNITS, MOST_ROUNDS = 25, 60
 def arms_over_time(
     values: Mapping[str, Floats], rounds: Sequence[int], events: Sequence[Event], name: str, axis: str
 ) -> Lines:
-    """A line an arm: the mean over seeds, with Student's interval if there are several."""
+    """A line an arm: the mean over seeds, from the lowest to the highest of them behind it."""
     x = tuple(map(float, rounds))
     series, said = [], []
     for arm, each in values.items():
@@ -31,7 +30,7 @@ def arms_over_time(
     return Lines(
         name=name,
         title=f"{axis.capitalize()} over rounds" + (f", mean of {seeds} seeds" if seeds > 1 else ""),
-        description=f"{'; '.join(said)}.",
+        description=f"{'; '.join(said)}." + (" Behind: lowest and highest seed." if seeds > 1 else ""),
         x="round",
         y=axis,
         series=tuple(series),
@@ -148,11 +147,10 @@ def _mean(each: Floats) -> Floats:
 
 
 def _span(each: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Student's interval of the mean over seeds; nothing for one seed."""
+    """The lowest and the highest seed; nothing for one seed."""
     if len(each) < 2:
         return (), ()
-    seeds = np.full(each.shape[1], float(len(each)))
-    low, high = student(each.sum(0), (each**2).sum(0), seeds, 0.95)
+    low, high = np.fmin.reduce(each), np.fmax.reduce(each)
     return tuple(low.tolist()), tuple(high.tolist())
 
 

@@ -57,6 +57,7 @@ class Analysis:
     spread: Sequence[Estimate]
     over: Mapping[str, Sequence[Table]]
     detection: Table | None
+    honest: Table | None
     calm: Table | None
     attribution: Table | None
     recovery: Table | None
@@ -88,7 +89,8 @@ def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> A
         )
     elif not watched:
         missing.append("whether drift would be noticed: there are no alarms")
-    scored = detection.score(logs[control], how.window) if watched else None
+    usual_truth = [detection.since_onset(one) for one in logs[control]]
+    scored = detection.score(usual_truth, how.window) if watched else None
     recovered = (
         recovery.recover(logs, control, twin, tolerance=how.tolerance, level=how.level) if drifts else None
     )
@@ -102,7 +104,7 @@ def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> A
     return Analysis(
         logs=logs, main=main, control=control, twin=twin, last=last, units=units, spread=spread,
         over={arm: [over_rounds(one) for one in each] for arm, each in logs.items()},
-        detection=scored,
+        detection=scored, honest=detection.score(logs[control], how.window) if watched else None,
         calm=detection.controls(logs[twin]) if twin and watched else None,
         attribution=detection.attribution(logs[control], how.window) if watched and drifts else None,
         recovery=recovered, usual=usual, estimates=table,

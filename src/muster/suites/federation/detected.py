@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from muster.records import Grid, Section, Table
 from muster.records.chart import Chart
 from muster.records.section import Kind
@@ -13,7 +15,7 @@ from muster.suites.federation.analysis import Analysis
 
 COLUMNS: dict[str, Kind] = {
     "detector": "text", "F1": "number", "interval": "interval", "precision": "number", "recall": "number",
-    "false positive rate": "number", "delay": "number", "missed": "number", "false per 1000": "number",
+    "false positive rate": "number", "delay": "text", "missed": "number", "false per 1000": "number",
     "TP": "count", "FP": "count", "TN": "count", "FN": "count", "not enough data": "count",
 }  # fmt: skip
 NOTES = (
@@ -54,6 +56,9 @@ def detected(seen: Analysis, scored: Table) -> Section:
         _detectors(own, "Detectors, by rounds and events"),
         _detectors(clients, "Detectors, each client"),
     ]
+    if seen.honest is not None and not np.array_equal(seen.honest["tp"], scored["tp"]):
+        own = seen.honest.where(seen.honest["scope"] == "population")
+        grids.append(_detectors(own, "Detectors, where pauses are no drift"))
     if seen.attribution is not None:
         grids.append(_attributed(seen.attribution))
     if seen.calm is not None:
@@ -71,7 +76,7 @@ def _detectors(scored: Table, title: str) -> Grid:
     rows = (
         (
             r["detector"], r["f1"], (r["low_f1"], r["high_f1"]), r["precision"], r["recall"],
-            r["false_positive_rate"], r["delay"], r["missed_share"], r["false_alarms_per_1000"],
+            r["false_positive_rate"], number(r["delay"], 0), r["missed_share"], r["false_alarms_per_1000"],
             int(r["tp"]), int(r["fp"]), int(r["tn"]), int(r["fn"]), int(r["unknown"]),
         )
         for r in scored.rows()
@@ -89,9 +94,12 @@ def _attributed(table: Table) -> Grid:
 
 def _calm(table: Table) -> Grid:
     own = table.where(table["scope"] == "population")
-    rows = ((r["detector"], r["false_share"], r["first_false"], r["without"], r["logs"]) for r in own.rows())
+    rows = (
+        (r["detector"], r["false_share"], number(r["first_false"], 0), r["without"], r["logs"])
+        for r in own.rows()
+    )
     fields: dict[str, Kind] = {
-        "detector": "text", "share of rounds with an alarm": "number", "rounds until the first": "number",
-        "seeds without": "count", "seeds": "count",
+        "detector": "text", "share of rounds with an alarm": "number", "rounds until the first": "text",
+        "share of seeds without": "number", "seeds": "count",
     }  # fmt: skip
     return Grid.of("The same federation without drift", fields, rows)

@@ -12,12 +12,12 @@ import numpy as np
 from muster.errors import BadConfig, UnknownName, nearest
 from muster.records import Samples
 from muster.sources.datasets import dataset
+from muster.suites.federation.learners import learner_of
 from muster.suites.federation.settings import NONE, Study
 from muster.systems.federation.clients import Clients, split
 from muster.systems.federation.concepts import kind_of
 from muster.systems.federation.mitigation import MITIGATIONS, Rule
 from muster.systems.federation.monitor import Watching
-from muster.systems.federation.networks import Network
 from muster.systems.federation.partition import deal
 from muster.systems.federation.plan import Plan, Takes
 from muster.systems.federation.scenario import Concept, Scenario, drift, from_matrix, then
@@ -82,8 +82,7 @@ def ready(study: Study, samples: Samples, seed: int) -> Ready:
         samples, asked.partition, asked.clients, alpha=asked.alpha, minimum=asked.minimum, seed=seed
     )
     clients = split(samples, owner, names, test_share=asked.test_share, seed=seed)
-    hidden = (study.training.hidden,) if study.training.learner == "mlp" else ()
-    learner = Network((samples.features, *hidden, len(samples.classes)))
+    learner = learner_of(study.training, samples)
     plan = _plan(study, clients, seed)
     plan.watching.refuse(len(clients) if plan.detectors else 0, samples.features)
     return Ready(study, clients, learner, scenario_of(study, clients), plan)

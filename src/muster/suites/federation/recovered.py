@@ -12,7 +12,7 @@ from muster.records import Callout, Grid, Section, Status
 from muster.records.chart import Chart, Event
 from muster.records.section import Kind
 from muster.reports.sections import drift
-from muster.reports.words import interval, number
+from muster.reports.words import counted, interval, number
 from muster.suites.federation.analysis import Analysis
 
 NOTES = (
@@ -77,20 +77,18 @@ def _of(seen: Analysis, arm: str, who: str = "all") -> dict[str, Mapping[str, An
 
 
 def _callouts(seen: Analysis) -> tuple[Callout, ...]:
-    """Arms that raise the mean and abandon those who drifted; arms that help all."""
+    """What each arm did for everybody and for those who drifted, against doing nothing."""
     said = []
     for arm in seen.logs:
         if arm in {seen.control, seen.twin}:
             continue
-        mean, drifted = (_of(seen, arm, who)["harm"]["value"] for who in ("all", "drifted units"))
-        if drifted < 0 < mean:
-            text = f"{arm} raises the mean by {number(mean, 3)}, and clients that drifted "
-            text += f"lose {number(-drifted, 3)}."
-            said.append(Callout(Status.BREACH, text))
-        elif drifted > 0 and mean > 0:
-            text = f"{arm} gains {number(mean, 3)} over doing nothing, {number(drifted, 3)} for clients "
-            text += "that drifted."
-            said.append(Callout(Status.OK, text))
+        mean, drifted = (_of(seen, arm, who)["harm"] for who in ("all", "drifted units"))
+        text = f"{arm}, against doing nothing: {number(mean['value'], 3)} for all, "
+        text += f"{number(drifted['value'], 3)} for clients that drifted"
+        sure = drifted["low"] > 0 or drifted["high"] < 0
+        status = Status.WATCH if not sure else Status.OK if drifted["value"] > 0 else Status.BREACH
+        text += "" if sure else f"; {counted(mean['seeds'], 'seed')} could be chance"
+        said.append(Callout(status, f"{text}."))
     return tuple(said)
 
 
@@ -102,13 +100,13 @@ def _arms(seen: Analysis, who: str) -> Grid:
         rows.append(
             (
                 arm, own["baseline"]["value"], own["depth"]["value"], own["area_lost"]["value"],
-                own["end"]["value"], own["completeness"]["value"], back["value"],
+                own["end"]["value"], own["completeness"]["value"], number(back["value"], 0),
                 f"{back['reached']} of {back['seeds']}", harm["value"], (harm["low"], harm["high"]),
             )
         )  # fmt: skip
     fields: dict[str, Kind] = {
         "arm": "text", "baseline": "number", "depth": "number", "area lost": "number", "end": "number",
-        "completeness": "number", "rounds back": "number", "seeds back": "text", "against nothing": "number",
+        "completeness": "number", "rounds back": "text", "seeds back": "text", "against nothing": "number",
         "interval": "interval",
     }  # fmt: skip
     return Grid.of(f"Arms, {who}", fields, rows)

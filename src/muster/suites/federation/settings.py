@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -63,8 +63,13 @@ class Training(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    learner: Literal["mlp", "softmax"] = Field(default="mlp", description="Kind of model.")
-    hidden: int = Field(default=64, ge=1, description="Width of the hidden layer of an mlp.")
+    learner: str = Field(
+        default="mlp",
+        description="mlp, softmax, cnn (PyTorch), or FILE.py:NAME of a function that makes a "
+        "torch module from features and classes.",
+    )
+    hidden: int = Field(default=64, ge=1, description="Width of the hidden layer of mlp and cnn.")
+    device: str = Field(default="cpu", description="Where PyTorch runs: cpu, cuda.")
     rounds: int = Field(default=50, ge=1, description="Rounds that are measured.")
     warmup: int = Field(default=20, ge=0, description="Rounds of training before round 1, not measured.")
     strategy: str = Field(default="fedavg", description="How the server makes one model of many.")
@@ -89,7 +94,7 @@ class Drift(BaseModel):
     severity: float = Field(default=0.6, gt=0, le=1, description="How much of it, up to 1.")
     pattern: Pattern = Field(default="sudden", description="How it comes, and whether it goes.")
     affected: Names = Field(
-        default=[], description="Clients it affects, by number or name; of 10 or more 2, 5, 8 if not given."
+        default=[], description="Clients it affects, by number or name; 2, 5, 8 of 10 or more, else all."
     )
     second_drift: str = Field(default=NONE, description="Kind of a second drift.")
     second_round: int = Field(default=40, description="The round in which the second begins.")
@@ -198,7 +203,14 @@ def _trims(study: Study) -> bool:
 
 
 _NEEDS: list[tuple[str, tuple[str, ...], str, Callable[[Study], bool]]] = [
-    ("training", ("hidden",), "only an mlp has a hidden layer", lambda s: s.training.learner == "mlp"),
+    (
+        "training", ("hidden",), "only mlp and cnn have a hidden layer",
+        lambda s: s.training.learner in {"mlp", "cnn"},
+    ),
+    (
+        "training", ("device",), "only PyTorch has devices",
+        lambda s: s.training.learner not in {"mlp", "softmax"},
+    ),
     ("training", ("mu",), "only fedprox has it", lambda s: s.training.strategy == "fedprox"),
     ("training", ("beta",), "neither strategy nor mitigation is trimmed_mean", _trims),
     (

@@ -73,11 +73,11 @@ def _normals(seed: int, items: Items) -> Floats:
 
 
 def _blur(items: Items, severity: Floats, _: int) -> Features:
-    def one(images: Features, amount: float) -> Features:
-        sides = np.array(items.of.shape) / 8
-        return np.asarray(ndimage.gaussian_filter(images, (0, *(BLUR * amount * sides)), mode="nearest"))
-
-    return _by_severity(items, severity, one)
+    """A mixture of each image and its blur: a little severity is a little blur."""
+    sides = np.array(items.of.shape or (1, 1))
+    images = items.x.reshape(-1, *sides)
+    blurred = ndimage.gaussian_filter(images, (0, *(BLUR * sides / 8)), mode="nearest").reshape(items.x.shape)
+    return _within(items.x + severity[:, None] * (blurred - items.x))
 
 
 def _rotation(items: Items, severity: Floats, _: int) -> Features:
@@ -170,7 +170,7 @@ def _within(x: NDArray[Any]) -> Features:
 ALL: tuple[Nature, ...] = ("image", "text", "table")
 KINDS: Mapping[str, Kind] = {
     "noise": Kind("covariate", ("image", "table"), "normal noise, sd 0.5 (images) or 1 (tables)", _noise),
-    "blur": Kind("covariate", ("image",), "Gaussian blur, sd 1.5 eighths of the side", _blur),
+    "blur": Kind("covariate", ("image",), "all Gaussian blur, sd 1.5 eighths of the side", _blur),
     "rotation": Kind("covariate", ("image",), "rotation by 45 degrees", _rotation),
     "contrast": Kind("covariate", ("image",), "contrast down to a fifth", _contrast),
     "brightness": Kind("covariate", ("image",), "every pixel 0.5 brighter", _brightness),

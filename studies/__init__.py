@@ -1,0 +1,1 @@
+"""Studies whose figures stand in docs/results, each made by one command."""
