@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import large_files, merging, population, report, units
+from benchmarks import drift_tests, large_files, merging, population, report, rounds, simulator, units
 from benchmarks.timing import REPEATS, Figure
 
 ALL = {
@@ -13,6 +13,9 @@ ALL = {
     "merging": merging.run,
     "population": population.run,
     "report": report.run,
+    "simulator": simulator.run,
+    "drift_tests": drift_tests.run,
+    "rounds": rounds.run,
     "large_files": large_files.run,
 }
 

@@ -20,7 +20,7 @@ from muster.systems.federation.networks import Array, Data, Params
 from muster.systems.federation.schedule import Batches
 
 Tensors = Mapping[str, torch.Tensor]
-_ROWS = 4096
+_ROWS, _FEW, _MANY = 4096, 64, 4096
 
 
 class Cnn(nn.Module):
@@ -61,6 +61,11 @@ class Module:
     make: Callable[[], nn.Module]
     shape: tuple[int, ...]
     device: str = "cpu"
+
+    @property
+    def together(self) -> int:
+        """A GPU is busy with many clients, a core with a few."""
+        return _FEW if self.device == "cpu" else _MANY
 
     @cached_property
     def _module(self) -> nn.Module:

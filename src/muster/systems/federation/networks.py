@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from muster.systems.federation.seeds import generator
 Array: TypeAlias = NDArray[Any]
 Params: TypeAlias = Mapping[str, Array]
 Data: TypeAlias = tuple[Array, Labels]
+CACHE, LEAST = 1 << 20, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,16 @@ class Network:
     sizes: tuple[int, ...]
     kind: Any = np.float32
 
+    @property
+    def together(self) -> int:
+        """As many clients as have their parameters in a core's cache."""
+        held = sum((i + 1) * o for i, o in pairwise(self.sizes)) * np.dtype(self.kind).itemsize
+        return max(LEAST, CACHE // held)
+
     def start(self, seed: int) -> dict[str, Array]:
         """Parameters to begin with: uniform within one over the root of the inputs."""
         rng, found = generator(seed, "start"), {}
-        for layer, (inputs, outputs) in enumerate(zip(self.sizes[:-1], self.sizes[1:], strict=True)):
+        for layer, (inputs, outputs) in enumerate(pairwise(self.sizes)):
             reach = 1 / np.sqrt(inputs)
             found[f"w{layer}"] = rng.uniform(-reach, reach, (inputs, outputs)).astype(self.kind)
             found[f"b{layer}"] = rng.uniform(-reach, reach, outputs).astype(self.kind)
@@ -61,15 +69,16 @@ class Network:
     ) -> dict[str, Array]:
         """Local gradient descent of stacked parameters; `mu` pulls back to the start (FedProx)."""
         made = {name: value.copy() for name, value in params.items()}
+        room = {name: np.empty_like(value) for name, value in made.items() if name.startswith("w")}
         truth = np.eye(self.sizes[-1], dtype=self.kind)
         for step in range(order.items.shape[1]):
             now = slice(order.active(step))
             items, there = order.items[now, step], order.there[now, step].astype(self.kind)
-            share = there / there.sum(1, keepdims=True)
+            share = there * (lr[now] / there.sum(1))[:, None]
             grown = self._forward(made, data[0][items], now)
             slope = softmax(grown[-1]) - truth[data[1][items]]
             slope *= share[..., None]
-            self._backward(made, grown, slope, now, lr=lr, pull=(params, mu))
+            self._backward(made, grown, slope, now, pull=(params, mu * lr), room=room)
         return made
 
     def _forward(self, params: Params, x: Array, now: slice) -> list[Array]:
@@ -89,34 +98,58 @@ class Network:
         slope: Array,
         now: slice,
         *,
-        lr: Array,
-        pull: tuple[Params, float],
+        pull: tuple[Params, Array],
+        room: Params,
     ) -> None:
-        """Change the parameters in place, from the last layer to the first."""
+        """Change the parameters in place, from the last layer to the first; `slope` holds the rate."""
         for layer in range(len(self.sizes) - 2, -1, -1):
             found = {
-                f"w{layer}": np.matmul(grown[layer].transpose(0, 2, 1), slope),
-                f"b{layer}": slope.sum(1),
+                f"w{layer}": np.matmul(grown[layer].transpose(0, 2, 1), slope, out=room[f"w{layer}"][now]),
+                f"b{layer}": np.matmul(_ones(slope), slope)[:, 0],
             }
             if layer:
                 slope = np.matmul(slope, params[f"w{layer}"][now].transpose(0, 2, 1))
                 slope *= grown[layer] > 0
             for name, change in found.items():
-                if pull[1]:
-                    change += pull[1] * (params[name][now] - pull[0][name][now])  # noqa: PLW2901
-                params[name][now] -= change * lr[now].reshape(-1, *[1] * (change.ndim - 1))
+                own = params[name][now]
+                if pull[1].any():
+                    change += _wide(pull[1][now], change) * (own - pull[0][name][now])  # noqa: PLW2901
+                own -= change
+
+
+def _ones(slope: Array) -> Array:
+    """A row of ones: as a product, a sum over items is four times as fast."""
+    return np.ones((1, slope.shape[1]), slope.dtype)
+
+
+def _wide(x: Array, like: Array) -> Array:
+    """One number a client, for arrays of any shape."""
+    return x.reshape(-1, *[1] * (like.ndim - 1)).astype(like.dtype)
 
 
 def softmax(logits: Array) -> Array:
-    """Shares that sum to 1 along the last axis; the array itself is changed."""
-    logits -= logits.max(-1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(-1, keepdims=True)
-    return logits
+    """Shares that sum to 1 along the last axis.
+
+    Worked out with the classes first: reducing a short last axis is slow.
+
+    >>> softmax(np.array([[0.0, 0.0], [np.log(3.0), 0.0]])).round(2).tolist()
+    [[0.5, 0.5], [0.75, 0.25]]
+    """
+    flat = np.ascontiguousarray(logits.reshape(-1, logits.shape[-1]).T)
+    flat -= flat.max(0)
+    np.exp(flat, out=flat)
+    flat /= flat.sum(0)
+    return np.ascontiguousarray(flat.T).reshape(logits.shape)
 
 
 def losses(logits: Array, y: Labels) -> NDArray[np.float64]:
-    """Cross-entropy of each item."""
-    shifted = logits - logits.max(-1, keepdims=True)
-    whole = np.log(np.exp(shifted).sum(-1, dtype=np.float64))
-    return np.asarray(whole - np.take_along_axis(shifted, y[..., None], -1)[..., 0])
+    """Cross-entropy of each item.
+
+    >>> losses(np.array([[0.0, 0.0]]), np.array([1])).round(4).tolist()
+    [0.6931]
+    """
+    flat = np.ascontiguousarray(logits.reshape(-1, logits.shape[-1]).T)
+    flat -= flat.max(0)
+    own = flat[y.ravel(), np.arange(flat.shape[1])]
+    whole = np.log(np.exp(flat, out=flat).sum(0, dtype=np.float64))
+    return np.asarray((whole - own).reshape(y.shape))

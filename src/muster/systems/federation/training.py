@@ -15,11 +15,13 @@ from muster.systems.federation.networks import Array, Params, losses
 from muster.systems.federation.schedule import Batches, Whole, batches
 from muster.systems.federation.strategies import Kept, Model, Strategy, Updates
 
-_BLOCK, _ROWS = 1024, 8192
-
 
 class Learner(Protocol):
     """A model: how it starts, answers, and learns; `Network` and `Module` are learners."""
+
+    @property
+    def together(self) -> int:
+        """How many clients are best trained at once."""
 
     def start(self, seed: int) -> Model:
         """Parameters to begin with."""
@@ -108,10 +110,9 @@ class _Trained:
         return self.strategy.move(self.now, mean, kept) if mean else (self.now, kept)
 
     def _blocks(self) -> Any:
-        """Blocks of trained clients: their places in `work` in the order of training, and parameters."""
+        """Blocks of trained clients, about equally large: their places in `work`, and parameters."""
         order = np.argsort(-self.data.held.sizes[self.work.client], kind="stable")
-        for start in range(0, len(order), _BLOCK):
-            chosen = order[start : start + _BLOCK]
+        for chosen in np.array_split(order, -(-len(order) // self.learner.together)):
             turn = batches(
                 self.data.held.starts, self.work.client[chosen], batch=self.local.batch,
                 epochs=self.local.epochs, where=self.where, done=self.work.done[chosen],
@@ -122,23 +123,26 @@ class _Trained:
             yield place, self.learner.train(first, (self.data.x, self.data.y), turn, rate, self.strategy.mu)
 
     def _finite(self, place: Whole, params: Params) -> NDArray[np.bool_]:
+        """Which clients have parameters; those whose training diverged are named and left out."""
         fine = np.ones(len(place), bool)
         for value in params.values():
-            fine &= np.isfinite(value.reshape(len(place), -1).sum(1))
-        if not fine.all():
-            self.lost = np.append(self.lost, self.work.client[place[~fine]])
+            fine &= np.isfinite(value.reshape(len(place), -1)).all(1)
+        self.lost = np.append(self.lost, self.work.client[place[~fine]])
         return fine
 
     def _mean(self, weight: Floats) -> Model:
-        """The weighted mean, summed block by block in double precision; nothing if all diverged."""
+        """The weighted mean, blocks summed in double precision; nothing if all diverged."""
         whole, sums = 0.0, {name: np.zeros(value.size) for name, value in self.now.items()}
         for place, params in self._blocks():
-            fine = self._finite(place, params)
-            share = np.where(fine, weight[place], 0.0)
+            share = weight[place]
+            found = _weighted(params, share)
+            if not all(np.isfinite(value).all() for value in found.values()):
+                fine = self._finite(place, params)
+                share = np.where(fine, share, 0.0)
+                found = _weighted({k: v[fine] for k, v in params.items()}, share[fine])
             whole += float(share.sum())
-            for name, value in params.items():
-                flat = value.reshape(len(place), -1)
-                sums[name] += share @ (flat if fine.all() else np.where(fine[:, None], flat, 0))
+            for name, value in found.items():
+                sums[name] += value
         if not whole > 0:
             return {}
         return {k: (sums[k] / whole).reshape(v.shape).astype(v.dtype) for k, v in self.now.items()}
@@ -154,6 +158,12 @@ class _Trained:
     def _losses(self) -> Floats:
         found = loss_of(self.learner, self.now, self.data, self.work.client)
         return np.where(np.isfinite(found), found, 0.0)
+
+
+def _weighted(params: Params, share: Floats) -> Model:
+    """``sum w x`` over clients, flat; in the precision of the parameters."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {k: share.astype(v.dtype) @ v.reshape(len(share), -1) for k, v in params.items()}
 
 
 def loss_of(learner: Learner, model: Model, data: Drifting, client: Whole) -> Floats:
