@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from muster.errors import BadConfig
-from muster.systems.federation import training
 from muster.systems.federation.modules import Module
 from muster.systems.federation.networks import Network, losses, softmax
 from muster.systems.federation.schedule import Batches, batches
@@ -244,7 +243,7 @@ def test_blocks_do_not_matter(name: str, block: int, monkeypatch: pytest.MonkeyP
     """However many clients are trained at once, nothing but the order of one sum changes."""
     clients, network = population(blobs(500), 7), Network((8, 5, 3), kind=np.float64)
     whole, kept, _ = _round(clients, network, name=name)
-    monkeypatch.setattr(training, "_BLOCK", block)
+    monkeypatch.setattr(Network, "together", property(lambda _: block))
     parts, kept_parts, _ = _round(clients, network, name=name)
 
     for part in whole:
@@ -334,6 +333,17 @@ def test_divergence_says_nothing_on_the_side() -> None:
     """It is named and counted in the log; NumPy's warnings would only frighten."""
     clients, network = population(blobs(200), 3), Network((8, 5, 3))
     assert _round(clients, network, rate=np.array([0.1, 1e25, 0.1]))[2].tolist() == [1]
+
+
+def test_parameters_too_large_to_be_summed_count_as_diverged() -> None:
+    """Each is finite, and the sum over clients is not: the model must not be infinite in silence."""
+    clients, network = population(blobs(500), 7), Network((8, 3))
+    rate = np.full(7, 0.1)
+    rate[[1, 4]] = 2e36
+    found, _, lost = _round(clients, network, rate=rate)
+
+    assert all(np.isfinite(value).all() for value in found.values())
+    assert lost.tolist() == [1, 4]
 
 
 def test_when_all_diverge_the_model_stays() -> None:

@@ -95,7 +95,7 @@ def _plan(study: Study, clients: Clients, seed: int) -> Plan:
     rule = Rule(
         trigger=done.trigger,
         quorum=done.quorum,
-        quiet=done.quiet,
+        quiet=done.calm,
         cool_down=done.cool_down,
         factor=done.factor,
     )

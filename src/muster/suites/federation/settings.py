@@ -131,7 +131,7 @@ class Mitigated(BaseModel):
     )
     trigger: Trigger = Field(default="combined", description="Quorum of clients, global alarm, or either.")
     quorum: float = Field(default=0.3, ge=0, le=1, description="Share of clients with an alarm.")
-    quiet: int = Field(default=5, ge=1, description="Rounds without alarm after which it ends.")
+    calm: int = Field(default=5, ge=1, description="Rounds without alarm after which it ends.")
     cool_down: int = Field(default=3, ge=0, description="Rounds after its end in which it does not begin.")
     factor: float = Field(default=3.0, gt=0, description="How much higher a boosted rate or weight is.")
 
@@ -230,7 +230,7 @@ _NEEDS: list[tuple[str, tuple[str, ...], str, Callable[[Study], bool]]] = [
         "there is no second drift", lambda s: s.drift.second_drift != NONE,
     ),
     ("drift", ("concepts",), "there is no matrix", lambda s: bool(s.drift.scenario)),
-    ("mitigation", ("trigger", "quorum", "quiet", "cool_down"), "nothing is mitigated", _mitigates),
+    ("mitigation", ("trigger", "quorum", "calm", "cool_down"), "nothing is mitigated", _mitigates),
     (
         "mitigation", ("factor",), "no mitigation has a factor",
         lambda s: bool({"cluster", "lr_boost", "recency"} & set(s.mitigation.mitigation)),

@@ -100,7 +100,7 @@ def evaluate(log: Any, *, how: Mapping[str, Any] | None = None, **columns: Any) 
 
 
 def spelled_out(logs: Logs) -> Table:
-    """Every arm, seed, unit and round in a row, as `evaluate` reads them."""
+    """Every arm, seed, unit and round in a row: of one arm and seed, a log as `evaluate` reads it."""
     tables = []
     for arm, each in logs.items():
         for seed, log in enumerate(each):

@@ -42,7 +42,7 @@ class Network:
     def together(self) -> int:
         """As many clients as have their parameters in a core's cache."""
         held = sum((i + 1) * o for i, o in pairwise(self.sizes)) * np.dtype(self.kind).itemsize
-        return max(LEAST, CACHE // held)
+        return max(LEAST, int(CACHE // held))
 
     def start(self, seed: int) -> dict[str, Array]:
         """Parameters to begin with: uniform within one over the root of the inputs."""
