@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import drift_tests, large_files, merging, population, report, rounds, simulator, units
+from benchmarks import drift_tests, flower, large_files, merging, population, report, rounds, simulator, units
 from benchmarks.timing import REPEATS, Figure
 
 ALL = {
@@ -14,6 +14,7 @@ ALL = {
     "population": population.run,
     "report": report.run,
     "simulator": simulator.run,
+    "flower": flower.run,
     "drift_tests": drift_tests.run,
     "rounds": rounds.run,
     "large_files": large_files.run,

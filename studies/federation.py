@@ -204,8 +204,8 @@ def curves(data: str) -> Iterator[str]:
     for i, how in enumerate(settings):
         row = _population(usual([log for key, log in found.items() if key[0] == i]), "combined")
         yield (
-            f"| {how.get('items', 200)} | {how.get('reference', 10)} | {_n(row['f1'])} | {_n(row['recall'])} | "
-            f"{_n(row['false_positive_rate'])} | {_n(row['delay'], 0)} | {_n(row['missed_share'])} |"
+            f"| {how.get('items', 200)} | {how.get('reference', 10)} | {_n(row['f1'])} | "
+            f"{_n(row['recall'])} | {_n(row['false_positive_rate'])} | {_n(row['delay'], 0)} | {_n(row['missed_share'])} |"
         )
 
 
@@ -250,13 +250,13 @@ def mitigated(data: str) -> Iterator[str]:
         times = ", ".join("never" if one[1] is None else str(one[1]) for one in each)
         least = min(one[0] for one in each) if arm != TWIN else np.nan
         yield (
-            f"| {arm} | {_n(complete['value'])} [{_n(complete['low'])}, {_n(complete['high'])}] | {_n(least)} | "
-            f"{times if arm != TWIN else '-'} | {' | '.join(_n(e) for e in ends)} | {gap:+.3f} |"
+            f"| {arm} | {_n(complete['value'])} [{_n(complete['low'])}, {_n(complete['high'])}] | "
+            f"{_n(least)} | {times if arm != TWIN else '-'} | {' | '.join(_n(e) for e in ends)} | {gap:+.3f} |"
         )
 
 
 def completeness(log: Rounds) -> tuple[float, int | None]:
-    """At the end; and the first round after the onset from which 0.87 of the loss is regained for 3 rounds."""
+    """At the end; and after how many rounds 0.87 of the loss is regained, for three rounds."""
     pooled, onset = log.pooled, ONSET - 1
     before, worst = pooled[onset - 5 : onset].mean(), pooled[onset : onset + 5].min()
     regained = (pooled[onset:] - worst) / (before - worst)
@@ -321,10 +321,10 @@ def page(pages: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
 
 
 HEAD = """
-Ten clients, Dirichlet shares (alpha 1), an MLP with 64 hidden units; 40 rounds of training before round 1, and
-training goes on; 50 rounds, drift from round 25 on; 200 items of each client and round, 10 rounds of reference.
-Seeds 200 to 204, the same for all. By rounds, as is usual, every round from 25 on counts as drifted, also the pauses of
-recurrent drift. The population is seen as drifted when any client is.
+Ten clients, Dirichlet shares (alpha 1), an MLP with 64 hidden units; 40 rounds of training before round 1,
+and training goes on; 50 rounds, drift from round 25 on; 200 items of each client and round, 10 rounds of
+reference. Seeds 200 to 204, the same for all. By rounds, as is usual, every round from 25 on counts as
+drifted, also the pauses of recurrent drift. The population is seen as drifted when any client is.
 """
 
 if __name__ == "__main__":

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
+
 import numpy as np
 import pytest
 import torch

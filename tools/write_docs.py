@@ -106,9 +106,9 @@ def federation() -> str:
     return _page(
         "# Settings of a federation",
         NOTE,
-        "A key of a settings file (`muster federation run --config study.toml`), and a flag (with `-` for `_`); "
-        "from Python a mapping of these tables: `muster.federation.simulate({...})`. Keys that are unknown, or "
-        "set and not used, are errors. A file may say `version = 1`; other versions are refused.",
+        "A key of a settings file (`muster federation run --config study.toml`), and a flag (with `-` for "
+        "`_`); from Python a mapping of these tables: `muster.federation.simulate({...})`. Keys that are "
+        "unknown, or set and not used, are errors. A file may say `version = 1`; other versions are refused.",
         *tables,
         "## Kinds of drift",
         "Severity is above 0 and at most 1; the table says what 1 is.",
@@ -116,8 +116,8 @@ def federation() -> str:
             ("name", "changes", "of", "severity 1 is"),
             ((f"`{name}`", kind.family, ", ".join(kind.natures), kind.means) for name, kind in KINDS.items()),
         ),
-        "Patterns: `sudden`; `gradual` (over 15 rounds more and more of the items are changed); `incremental` "
-        "(all of them, more and more); `recurrent` (6 rounds of 12).",
+        "Patterns: `sudden`; `gradual` (over 15 rounds more and more of the items are changed); "
+        "`incremental` (all of them, more and more); `recurrent` (6 rounds of 12).",
         "## Detectors",
         _table(("name", "what it does"), ((f"`{name}`", text) for name, text in DETECTORS.items())),
         "## Mitigations",

@@ -14,8 +14,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 MODULES = sorted(SOURCE.rglob("*.py"))
 FORBIDDEN = {"utils", "helpers", "common", "base", "manager", "handler", "engine", "core"}
 FRAMEWORKS = {
-    "torch", "pandas", "polars", "pyarrow", "sklearn", "numba", "altair", "vl_convert", "jinja2", "river", "flwr",
-    "ray",
+    "torch", "pandas", "polars", "pyarrow", "sklearn", "numba", "altair", "vl_convert", "jinja2",
+    "river", "flwr", "ray",
 }  # fmt: skip
 HEAVY = FRAMEWORKS | {"numpy", "scipy", "duckdb", "pydantic", "rich", "cyclopts"}
 LINES, FUNCTION, METHODS, DEPTH, NAMES, CPU = 300, 40, 8, 3, 40, 0.5

@@ -202,7 +202,7 @@ def test_a_federation_trains_any_learner(learner: str) -> None:
     wanted = _round(clients, network, network.start(1))[0]
 
     if learner == "module":
-        assert found["0.weight"].T == pytest.approx(wanted["w0"], abs=1e-12)
+        assert pytest.approx(wanted["w0"], abs=1e-12) == found["0.weight"].T
         assert found["2.bias"] == pytest.approx(wanted["b1"], abs=1e-12)
 
 

@@ -27,9 +27,14 @@ class LeftOut:
 
 def leave_out(block: Block) -> LeftOut:
     """Leave out each unit in turn; of many units, groups."""
-    held = np.flatnonzero(counts_of(block.tallies).sum((-1, -2)) > 0)
+    return leave_out_of(block.tallies, counts_of(block.tallies).sum((-1, -2)))
+
+
+def leave_out_of(tallies: Tallies, rows: Floats) -> LeftOut:
+    """The same of any tallies, of units with so many rows."""
+    held = np.flatnonzero(rows > 0)
     groups = min(held.size, GROUPS)
-    own = {stat: tally[held] for stat, tally in block.tallies.items()}
+    own = {stat: tally[held] for stat, tally in tallies.items()}
     return LeftOut(
         {stat: tally.sum()[None] for stat, tally in own.items()},
         {stat: _without(tally, groups) for stat, tally in own.items()},

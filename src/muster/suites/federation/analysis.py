@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from muster.errors import BadConfig
+from muster.kernels.confusion import ratio
 from muster.kernels.interval import wilson
-from muster.records import Block, Estimate, Rounds, Table, Tally, Verdict, same, stack
+from muster.kernels.types import Floats
+from muster.records import Block, Estimate, Rounds, Table, Tallies, Tally, Verdict, same, stack
 from muster.summaries import detection, recovery
 from muster.summaries.estimates import spelled
+from muster.summaries.leaving_out import METHOD, by_units, leave_out_of
 from muster.summaries.over_rounds import over_rounds
 from muster.summaries.population import Population, summarise
 from muster.summaries.redraw import of_shares
@@ -96,6 +99,7 @@ def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> A
     )
     usual = [recovery.seed_table(one, tolerance=how.tolerance) for one in logs[main]] if drifts else []
     found = [
+        *_levels(log, last, spread, how.level),
         *_accuracy(spread),
         *_detected(scored, logs[control]),
         *_recovered(recovered, main, usual, how.level),
@@ -145,6 +149,24 @@ def _population(log: Rounds, row: int, level: float) -> Population:
 
 
 Found = tuple[Estimate, str]
+
+
+def _levels(log: Rounds, row: int, spread: Sequence[Estimate], level: float) -> list[Found]:
+    """Both poolings, named: over rows, and the mean over units."""
+    there = log.rows[row] > 0
+    rows = log.rows[row, there]
+    tallies = {"right": Tally((log.values[row, there] * rows)[:, None], rows[:, None])}
+
+    def finish(sums: Tallies) -> Floats:
+        return ratio(sums["right"].total, sums["right"].weight)[:, 0]
+
+    low, high = by_units(leave_out_of(tallies, rows), finish, level)
+    whole = Estimate(
+        measure=log.metric, summary="per_sample", value=float(log.pooled[row]), low=float(low[0]),
+        high=float(high[0]), level=level, n=int(rows.sum()), units=rows.size, method=METHOD,
+    )  # fmt: skip
+    mean = next(estimate for estimate in spread if estimate.summary == "mean")
+    return [(whole, ""), (replace(mean, summary="per_unit"), "")]
 
 
 def _accuracy(spread: Sequence[Estimate]) -> list[Found]:

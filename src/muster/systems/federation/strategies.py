@@ -113,16 +113,18 @@ def agnostic(
 ) -> tuple[Floats, Kept]:
     """Weights that climb towards the clients of highest loss (AFL, Mohri et al. 2019).
 
-    They start as the shares of rows and are kept on the simplex by projection.
+    They start as the shares of rows and are kept on the simplex by projection. Clients and weights
+    step at once: the mean is weighed by what they were before the climb.
     """
     held = kept.get("lambda", np.zeros(0))
     if held.size <= client.max():
         held = np.append(held, np.zeros(int(client.max()) + 1 - held.size))
-    if not held.any():
+    if not held[client].any():
+        held = held.copy()
         held[client] = rows / rows.sum()
-    held = held.copy()
-    held[client] = simplex(held[client] + step * loss, max(float(held[client].sum()), 1e-12))
-    return held[client], {**kept, "lambda": held}
+    climbed = held.copy()
+    climbed[client] = simplex(held[client] + step * loss, float(held[client].sum()))
+    return held[client], {**kept, "lambda": climbed}
 
 
 def simplex(x: Floats, whole: float = 1.0) -> Floats:
@@ -131,6 +133,7 @@ def simplex(x: Floats, whole: float = 1.0) -> Floats:
     >>> simplex(np.array([0.9, 0.6, -0.2])).round(3).tolist()
     [0.65, 0.35, 0.0]
     """
+    x = x - x.max()
     falling = np.sort(x)[::-1]
     over = (np.cumsum(falling) - whole) / np.arange(1, x.size + 1)
     return np.asarray(np.maximum(x - over[np.flatnonzero(falling > over)[-1]], 0))
@@ -154,7 +157,11 @@ def adaptive(
     lr: float,
     correct: bool,
 ) -> tuple[Model, Kept]:
-    """FedAdam and FedYogi (Reddi et al. 2021): the server steps by a running scale of each coordinate."""
+    """FedAdam and FedYogi (Reddi et al. 2021): the server steps by a running scale of each coordinate.
+
+    FedAdam corrects its rate for the first rounds as Flower does, who counts one round more than Adam;
+    a round in which nobody trained does not count.
+    """
     b1, b2, tau = 0.9, 0.99, 1e-3
     count = float(kept.get("rounds", np.zeros(1))[0]) + 1
     rate = lr * np.sqrt(1 - b2 ** (count + 1)) / (1 - b1 ** (count + 1)) if correct else lr

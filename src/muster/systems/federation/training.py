@@ -99,6 +99,7 @@ class _Trained:
     lost: Whole = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def merged(self, kept: Kept) -> tuple[Model, Kept]:
+        """The model that the server makes of what came back; the old one if nothing did."""
         rows = self.data.held.sizes[self.work.client].astype(float) * self.work.weight
         needed = self.strategy.combine is not None or self.strategy.name == "afl"
         loss = self._losses() if needed else np.zeros(len(rows))
