@@ -205,7 +205,8 @@ def curves(data: str) -> Iterator[str]:
         row = _population(usual([log for key, log in found.items() if key[0] == i]), "combined")
         yield (
             f"| {how.get('items', 200)} | {how.get('reference', 10)} | {_n(row['f1'])} | "
-            f"{_n(row['recall'])} | {_n(row['false_positive_rate'])} | {_n(row['delay'], 0)} | {_n(row['missed_share'])} |"
+            f"{_n(row['recall'])} | {_n(row['false_positive_rate'])} | "
+            f"{_n(row['delay'], 0)} | {_n(row['missed_share'])} |"
         )
 
 
@@ -251,7 +252,8 @@ def mitigated(data: str) -> Iterator[str]:
         least = min(one[0] for one in each) if arm != TWIN else np.nan
         yield (
             f"| {arm} | {_n(complete['value'])} [{_n(complete['low'])}, {_n(complete['high'])}] | "
-            f"{_n(least)} | {times if arm != TWIN else '-'} | {' | '.join(_n(e) for e in ends)} | {gap:+.3f} |"
+            f"{_n(least)} | {times if arm != TWIN else '-'} | "
+            f"{' | '.join(_n(e) for e in ends)} | {gap:+.3f} |"
         )
 
 
