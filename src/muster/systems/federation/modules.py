@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
@@ -99,10 +100,15 @@ class Module:
 
     def train(
         self, params: Params, data: Data, order: Batches, lr: Array, mu: float = 0.0
-    ) -> dict[str, Array]:
+    ) -> dict[str, torch.Tensor]:
         """Local gradient descent of stacked parameters; `mu` pulls back to the start (FedProx)."""
         slopes = vmap(grad(self._loss))
-        first = self._there(params)
+        first = {
+            name: torch.as_tensor(np.ascontiguousarray(value[0]), device=self.device).expand(value.shape)
+            if not value.strides[0]
+            else torch.as_tensor(value, device=self.device)
+            for name, value in params.items()
+        }
         made = {name: value.clone() for name, value in first.items()}
         x, y = self._items(data[0]), torch.as_tensor(data[1], device=self.device)
         items, there = (torch.as_tensor(part, device=self.device) for part in (order.items, order.there))
@@ -115,6 +121,18 @@ class Module:
             for name, slope in slopes(own, x[at], y[at], share[now, step]).items():
                 pulled = slope + mu * (own[name] - first[name][now]) if mu else slope
                 made[name][now] -= rate[now].reshape(-1, *[1] * (slope.ndim - 1)).to(slope.dtype) * pulled
+        return made
+
+    def weighted(self, made: Tensors, share: NDArray[np.float64]) -> dict[str, Array]:
+        """``sum w x`` over clients of what `train` gave, each parameter flat, worked out where it is."""
+        by = torch.as_tensor(share, device=self.device)
+        return {
+            name: (by.to(value.dtype) @ value.reshape(len(share), -1)).cpu().numpy()
+            for name, value in made.items()
+        }
+
+    def plain(self, made: Tensors) -> dict[str, Array]:
+        """What `train` gave, as arrays of NumPy."""
         return {name: value.cpu().numpy() for name, value in made.items()}
 
     def _loss(self, own: Tensors, x: torch.Tensor, y: torch.Tensor, share: torch.Tensor) -> torch.Tensor:

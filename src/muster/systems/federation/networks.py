@@ -71,15 +71,24 @@ class Network:
         made = {name: value.copy() for name, value in params.items()}
         room = {name: np.empty_like(value) for name, value in made.items() if name.startswith("w")}
         truth = np.eye(self.sizes[-1], dtype=self.kind)
-        for step in range(order.items.shape[1]):
-            now = slice(order.active(step))
-            items, there = order.items[now, step], order.there[now, step].astype(self.kind)
-            share = there * (lr[now] / there.sum(1))[:, None]
-            grown = self._forward(made, data[0][items], now)
-            slope = softmax(grown[-1]) - truth[data[1][items]]
-            slope *= share[..., None]
-            self._backward(made, grown, slope, now, pull=(params, mu * lr), room=room)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step in range(order.items.shape[1]):
+                now = slice(order.active(step))
+                items, there = order.items[now, step], order.there[now, step].astype(self.kind)
+                share = there * (lr[now] / there.sum(1))[:, None]
+                grown = self._forward(made, data[0].take(items, 0), now)
+                slope = softmax(grown[-1]) - truth[data[1][items]]
+                slope *= share[..., None]
+                self._backward(made, grown, slope, now, pull=(params, mu * lr), room=room)
         return made
+
+    def weighted(self, made: Params, share: NDArray[np.float64]) -> dict[str, Array]:
+        """``sum w x`` over clients of what `train` gave, each parameter flat."""
+        return weighted(made, share)
+
+    def plain(self, made: Params) -> dict[str, Array]:
+        """What `train` gave."""
+        return dict(made)
 
     def _forward(self, params: Params, x: Array, now: slice) -> list[Array]:
         grown, layers = [x], len(self.sizes) - 1
@@ -87,7 +96,7 @@ class Network:
             made = np.matmul(grown[-1], params[f"w{layer}"][now])
             made += params[f"b{layer}"][now, None]
             if layer < layers - 1:
-                np.maximum(made, 0, out=made)
+                made *= made > 0
             grown.append(made)
         return grown
 
@@ -125,6 +134,12 @@ def _ones(slope: Array) -> Array:
 def _wide(x: Array, like: Array) -> Array:
     """One number a client, for arrays of any shape."""
     return x.reshape(-1, *[1] * (like.ndim - 1)).astype(like.dtype)
+
+
+def weighted(params: Params, share: NDArray[np.float64]) -> dict[str, Array]:
+    """``sum w x`` over clients, flat; in the precision of the parameters."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {k: share.astype(v.dtype) @ v.reshape(len(share), -1) for k, v in params.items()}
 
 
 def softmax(logits: Array) -> Array:

@@ -228,7 +228,7 @@ class Federation:
         )  # fmt: skip
         first = {k: np.broadcast_to(v, (chosen.size, *v.shape)) for k, v in self.models[0].items()}
         rate = np.full(chosen.size, self.plan.local.lr, np.float32)
-        made = self.learner.train(first, (self.train.x, self.train.y), order, rate)
+        made = self.learner.plain(self.learner.train(first, (self.train.x, self.train.y), order, rate))
         for place, client in enumerate(order.client.tolist()):
             own = {name: value[place] for name, value in made.items()}
             if all(np.isfinite(value).all() for value in own.values()):

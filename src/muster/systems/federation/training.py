@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from muster.kernels.types import Floats
 from muster.systems.federation.drifting import Drifting
-from muster.systems.federation.networks import Array, Params, losses
+from muster.systems.federation.networks import Array, Params, losses, weighted
 from muster.systems.federation.schedule import Batches, Whole, batches
 from muster.systems.federation.strategies import Kept, Model, Strategy, Updates
 
@@ -37,7 +37,13 @@ class Learner(Protocol):
         lr: Array,
         mu: float = 0.0,
     ) -> Model:
-        """Local training of stacked parameters."""
+        """Local training of stacked parameters; what comes back stays where the learner has it."""
+
+    def weighted(self, made: Any, share: Floats) -> Model:
+        """``sum w x`` over clients of what `train` gave, each parameter flat."""
+
+    def plain(self, made: Any) -> Model:
+        """What `train` gave, as arrays of NumPy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +142,12 @@ class _Trained:
         whole, sums = 0.0, {name: np.zeros(value.size) for name, value in self.now.items()}
         for place, params in self._blocks():
             share = weight[place]
-            found = _weighted(params, share)
+            found = self.learner.weighted(params, share)
             if not all(np.isfinite(value).all() for value in found.values()):
-                fine = self._finite(place, params)
+                plain = self.learner.plain(params)
+                fine = self._finite(place, plain)
                 share = np.where(fine, share, 0.0)
-                found = _weighted({k: v[fine] for k, v in params.items()}, share[fine])
+                found = weighted({k: v[fine] for k, v in plain.items()}, share[fine])
             whole += float(share.sum())
             for name, value in found.items():
                 sums[name] += value
@@ -149,7 +156,8 @@ class _Trained:
         return {k: (sums[k] / whole).reshape(v.shape).astype(v.dtype) for k, v in self.now.items()}
 
     def _all(self, rows: Floats, loss: Floats) -> Updates:
-        parts = [(place, params, self._finite(place, params)) for place, params in self._blocks()]
+        made = ((place, self.learner.plain(params)) for place, params in self._blocks())
+        parts = [(place, params, self._finite(place, params)) for place, params in made]
         place = np.concatenate([place[fine] for place, _, fine in parts])
         order = np.argsort(place, kind="stable")
         params = {k: np.concatenate([p[k][fine] for _, p, fine in parts])[order] for k in self.now}
@@ -159,12 +167,6 @@ class _Trained:
     def _losses(self) -> Floats:
         found = loss_of(self.learner, self.now, self.data, self.work.client)
         return np.where(np.isfinite(found), found, 0.0)
-
-
-def _weighted(params: Params, share: Floats) -> Model:
-    """``sum w x`` over clients, flat; in the precision of the parameters."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return {k: share.astype(v.dtype) @ v.reshape(len(share), -1) for k, v in params.items()}
 
 
 def loss_of(learner: Learner, model: Model, data: Drifting, client: Whole) -> Floats:
