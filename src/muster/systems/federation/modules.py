@@ -104,7 +104,7 @@ class Module:
         """Local gradient descent of stacked parameters; `mu` pulls back to the start (FedProx)."""
         slopes = vmap(grad(self._loss))
         first = {
-            name: torch.as_tensor(np.ascontiguousarray(value[0]), device=self.device).expand(value.shape)
+            name: torch.as_tensor(np.array(value[0]), device=self.device).expand(value.shape)
             if not value.strides[0]
             else torch.as_tensor(value, device=self.device)
             for name, value in params.items()
