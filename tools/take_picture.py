@@ -14,8 +14,6 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import muster
-from muster.cli.evaluate import DEMO
-from muster.sources import samples
 
 TARGET = Path(__file__).parents[1] / "docs" / "report.png"
 WIDTH, HEIGHT = 860, 760
@@ -24,10 +22,10 @@ WIDTH, HEIGHT = 860, 760
 def main() -> None:
     """Write the picture."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page = muster.evaluate(samples.path("digits"), **DEMO).report(Path(folder) / "run")
+        page = muster.federation.simulate().report(Path(folder) / "run")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         shots = []
-        for scheme, place in (("light", ""), ("dark", "#for-whom-is-it-not")):
+        for scheme, place in (("light", ""), ("dark", "#was-the-drift-seen")):
             tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
             tab.goto(page.as_uri() + place)
             tab.wait_for_selector("html[data-ready]")

@@ -130,7 +130,8 @@ def matrix(chart: Matrix) -> Drawn:
     ]  # fmt: skip
     side = max(14, min(46, 460 // max(shape)))
     wide: dict[str, Any] = {"labelAngle": 0 if max(map(len, chart.columns), default=0) < MANY else -60}
-    wide["labelOverlap"] = "greedy" if side < CLOSE and not wide["labelAngle"] else False
+    if side < CLOSE and not wide["labelAngle"]:
+        wide |= {"labelOverlap": "greedy", "labelSeparation": 5}
     x = alt.X("column:N", title=chart.column_axis, sort=list(chart.columns), axis=alt.Axis(**wide))
     y = alt.Y("row:N", title=chart.row_axis, sort=list(chart.rows))
     base = _marks(rows).encode(x=x, y=y)

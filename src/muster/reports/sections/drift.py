@@ -84,7 +84,7 @@ def alarms_over_rounds(logs: Sequence[Rounds], name: str, title: str) -> Matrix:
     return Matrix(
         name=name,
         title=title,
-        description="Share of seeds in which each detector had an alarm; darker is more.",
+        description="Share of seeds in which each detector had an alarm; the stronger the colour, the more.",
         rows=tuple(rows),
         columns=tuple(str(r) for r in log.rounds[rounds]),
         values=tuple(tuple(row.tolist()) for row in values),

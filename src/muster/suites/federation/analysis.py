@@ -90,7 +90,9 @@ def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> A
         missing.append(
             "whether anything drifted: the log does not say, so detectors and recovery are not scored"
         )
-    elif not watched:
+    elif len(logs) == 1 and drifts:
+        missing.append("what would have happened if nothing had been done: the log has no such arm")
+    if known and not watched:
         missing.append("whether drift would be noticed: there are no alarms")
     usual_truth = [detection.since_onset(one) for one in logs[control]]
     scored = detection.score(usual_truth, how.window) if watched else None

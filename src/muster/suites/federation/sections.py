@@ -8,6 +8,7 @@ import numpy as np
 
 from muster.records import Callout, Rounds, Section, Status
 from muster.reports.sections import verdicts_section
+from muster.reports.words import counted
 from muster.suites.federation.analysis import Analysis
 from muster.suites.federation.detected import detected
 from muster.suites.federation.fairness import evenly, spread, whose
@@ -29,12 +30,13 @@ def _trust(seen: Analysis, notes: Sequence[str]) -> Section:
     log: Rounds = seen.log
     seeds = len(seen.logs[seen.main])
     rows = log.rows[log.rows > 0]
+    arms = f"{counted(len(seen.logs), 'arm')}, {counted(seeds, 'seed')}, " if len(seen.logs) > 1 else ""
     lead = (
-        f"{len(seen.logs)} arms, {seeds} {'seed' if seeds == 1 else 'seeds'}, {len(log.units):,} clients, "
-        f"{len(log.rounds)} rounds. Half of the clients have {int(np.median(rows)):,} rows or fewer a round."
+        f"{arms}{counted(len(log.units), 'client')}, {counted(len(log.rounds), 'round')}. Half of the clients "
+        f"have {int(np.median(rows)):,} rows or fewer in a round."
     )
     said = [Callout(Status.WATCH, f"{note[:1].upper()}{note[1:]}.") for note in notes]
-    if seeds < 5:
+    if seeds < 5 and len(seen.logs) > 1:
         text = f"{seeds} {'seed says' if seeds == 1 else 'seeds say'} little: a claim needs at least 5."
         said.append(Callout(Status.WATCH, text))
     unknown = (*seen.missing, "whether the drift to come is like this one")

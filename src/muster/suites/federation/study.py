@@ -88,7 +88,7 @@ def evaluate(log: Any, *, how: Mapping[str, Any] | None = None, **columns: Any) 
     said = {name: getattr(asked, name) for name in How.__dataclass_fields__}
     given = {name: str(value) for name, value in columns.items()}
     return Run(
-        title=f"Federation of {asked.model}",
+        title=f"Federation {asked.model}" if asked.model != "federation" else "Federation",
         asked={"data": {"log": _named(log), **given}, "study": {**said, "units": "sampled"}},
         manifest=_manifest(
             asked.seed, {"fingerprint": _fingerprint(found)}, notes, {}, rows=int(found.rows.sum()),
