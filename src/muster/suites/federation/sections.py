@@ -32,8 +32,8 @@ def _trust(seen: Analysis, notes: Sequence[str]) -> Section:
     rows = log.rows[log.rows > 0]
     arms = f"{counted(len(seen.logs), 'arm')}, {counted(seeds, 'seed')}, " if len(seen.logs) > 1 else ""
     lead = (
-        f"{arms}{counted(len(log.units), 'client')}, {counted(len(log.rounds), 'round')}. Half of the clients "
-        f"have {int(np.median(rows)):,} rows or fewer in a round."
+        f"{arms}{counted(len(log.units), 'client')}, {counted(len(log.rounds), 'round')}. Half of the "
+        f"clients have {int(np.median(rows)):,} rows or fewer in a round."
     )
     said = [Callout(Status.WATCH, f"{note[:1].upper()}{note[1:]}.") for note in notes]
     if seeds < 5 and len(seen.logs) > 1:

@@ -54,7 +54,7 @@ class Combined:
     ``views`` may leave out those that need labels: then drift of what is called what is not seen.
     """
 
-    alpha: float = 0.01
+    alpha: float = 0.005
     memory: float = 30.0
     views: tuple[str, ...] = ("embedding", "guess", "loss", "truth")
 
@@ -99,12 +99,24 @@ def quadratic(held: Floats, new: Floats) -> Scores:
     apart, left = new - held.mean(0), held - (held.sum(0) - held) / (rounds - 1)
     wider, wide = 1 + 1 / rounds, 1 + 1 / (rounds - 1)
     own, own_left = (apart**2).sum(-1) / wider, (left**2).sum(-1) / wide
-    together = predictive_p(
-        (apart.mean(0) ** 2).sum() * clients / wider, (left.mean(1) ** 2).sum(-1) * clients / wide
-    )
+    together = (apart.mean(0) ** 2).sum() * clients / wider
     units = predictive_p(own, own_left.ravel())
-    summed = predictive_p(own.sum(), own_left.sum(1))
-    return Scores(simes(np.stack([together, summed, simes(units)])), units)
+    as_one = np.maximum(
+        predictive_p(together, (left.mean(1) ** 2).sum(-1) * clients / wide),
+        predictive_p(together, own_left.ravel()),
+    )
+    summed = np.maximum(
+        predictive_p(own.sum(), own_left.sum(1)), _of_sum(own.sum(), own_left.ravel(), clients)
+    )
+    return Scores(simes(np.stack([as_one, summed, simes(units)])), units)
+
+
+def _of_sum(score: Floats, reference: Floats, clients: int) -> Floats:
+    """How likely a sum over clients is as high, if clients are independent: from single ones, of which
+    there are many more than there are rounds.
+    """
+    spread = reference.std(ddof=1) * np.sqrt(clients * (1 + clients / reference.size))
+    return tail((score - clients * reference.mean()) / max(float(spread), 1e-12), reference.size - 1)
 
 
 def upwards(held: Sketch, new: Sketch) -> Scores:
@@ -146,19 +158,22 @@ def _within(held: Sketch) -> Floats:
 
 
 def _whitened(held: Sketch, new: Sketch, products: Floats) -> tuple[Floats, Floats]:
-    """Means of features in coordinates in which items of a client have variance 1, times root n."""
-    rows, sums = held.rows.sum(0), held.moved.sum(0)
-    spread = (
-        products / rows[:, None, None] - (sums[:, :, None] * sums[:, None]) / (rows**2)[:, None, None]
-    ).mean(0)
-    size, direction = np.linalg.eigh(spread)
+    """Means of features in coordinates in which a client's items have variance 1, times root n.
+
+    The directions are those in which items of all clients vary; the variance along them is each client's.
+    """
+    rows, sums = held.rows.sum(0)[:, None, None], held.moved.sum(0)
+    spread = products / rows - sums[:, :, None] * sums[:, None] / rows**2
+    size, direction = np.linalg.eigh(spread.mean(0))
     kept = size > max(float(size.sum()) * 1e-3, 1e-12)
-    by = direction[:, kept] / np.sqrt(size[kept])
-    return tuple(s.moved @ by / np.sqrt(s.rows)[..., None] for s in (held, new))
+    by = direction[:, kept]
+    own = np.einsum("fk,cfg,gk->ck", by, spread, by)
+    scale = np.sqrt((own + size[kept]) / 2)
+    return tuple(s.moved @ by / scale / np.sqrt(s.rows)[..., None] for s in (held, new))
 
 
 def _mix(held: Sketch, new: Sketch, which: str) -> tuple[Floats, Floats]:
-    """Shares of classes, each over the root of its share in the reference, times root n."""
-    whole = getattr(held, which).sum((0, 1))
-    by = np.sqrt(np.maximum(whole / whole.sum(), RARE))
+    """Shares of classes, each over the root of its share in the client's reference, times root n."""
+    own = getattr(held, which).sum(0)
+    by = np.sqrt(np.maximum(own / own.sum(-1, keepdims=True), RARE))
     return tuple(getattr(s, which) / by / np.sqrt(s.rows)[..., None] for s in (held, new))
