@@ -85,7 +85,6 @@ def test_combined_is_seldom_wrong_over_many_streams() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="all rounds share one reference, calibrated on 5 scores: 4 to 7 %")
 def test_combined_is_seldom_wrong_with_the_shortest_reference() -> None:
     """Five rounds, as settings allow: the research found 2.3 %."""
     assert _false(150, reference=5, rounds=30)[0] <= 0.03
@@ -261,6 +260,62 @@ def test_items_that_are_all_alike_are_no_alarm() -> None:
         state, answer = watch.step(state, dull(world.seen()))
         alarms.append(answer.whole)
     assert np.mean(np.array(alarms) == ALARM) <= 0.1
+
+
+@pytest.mark.xfail(strict=True, reason="one sum that is not a number makes all evidence so, for good, and that is quiet")
+def test_combined_of_what_is_not_a_number_is_not_known_and_is_got_over() -> None:
+    world, watch = World(0), Combined()
+    state = watch.init(world.reference())
+    sent = world.sent()
+    sent.loss[2] = np.nan
+    state, answer = watch.step(state, sent)
+    assert answer.units[2] == UNKNOWN
+    for _ in range(3):
+        state, answer = watch.step(state, world.sent(moved=0.5))
+    assert answer.whole == ALARM
+
+
+@pytest.mark.xfail(strict=True, reason="a distance of 1e-7 is rounding, and is taken for one")
+def test_bandwidth_of_items_that_are_mostly_alike(rng: np.random.Generator) -> None:
+    """A model embeds one item a little otherwise in each place of a batch: rounding is no distance."""
+    one = rng.normal(size=(1, 16)) * 3 * (1 + 1e-7 * rng.normal(size=(90, 16)))
+    few = np.concatenate([one, rng.normal(size=(10, 16)) * 3]).astype(np.float32)
+
+    assert mmd.median_bandwidth(few) > 1
+    bandwidth = mmd.median_bandwidth(one.astype(np.float32))
+    assert np.isnan(bandwidth) or bandwidth > 1e-3
+
+
+@pytest.mark.xfail(strict=True, reason="z of loss and of error are added as if they had nothing in common")
+def test_clients_that_fare_worse_are_not_named_for_it() -> None:
+    """Ten clients, each with a pool of its own in which from no to a tenth of the answers are wrong; fresh
+    items are drawn from it with replacement, as the simulator does. Loss and error rise and fall together."""
+    named = []
+    for seed in range(50):
+        rng, world = np.random.default_rng([seed, 55]), World(seed)
+        sizes = rng.integers(20, 100, 10)
+        wrong = [rng.random(n) < e for n, e in zip(sizes, 0.03 * np.exp(rng.normal(size=10)), strict=True)]
+        loss = [rng.exponential(np.where(w, 3.0, 0.03)) for w in wrong]
+        base = world.reference()
+
+        def sent(
+            like: Sketch = world.sent(), rng: Any = rng, sizes: Any = sizes, wrong: Any = wrong, loss: Any = loss
+        ) -> Sketch:
+            at = [rng.integers(0, n, 200) for n in sizes]
+            losses = np.array([pool[own] for pool, own in zip(loss, at, strict=True)])
+            errors = np.array([pool[own].sum() for pool, own in zip(wrong, at, strict=True)], float)
+            return replace(like, loss=losses.sum(1), loss_squares=(losses**2).sum(1), wrong=errors)
+
+        rounds = [sent() for _ in range(10)]
+        stacked = {n: np.stack([getattr(one, n) for one in rounds]) for n in Sketch.__dataclass_fields__}
+        watch = Combined(views=("loss",))
+        state, found = watch.init(base._replace(sketch=Sketch(**stacked))), False
+        for _ in range(30):
+            state, answer = watch.step(state, sent())
+            found |= bool((answer.units == ALARM).any())
+        named.append(found)
+
+    assert np.mean(named) <= 0.3
 
 
 def test_sketches_add(rng: np.random.Generator) -> None:

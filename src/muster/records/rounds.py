@@ -34,7 +34,8 @@ class Rounds:
 
     ``rounds`` are round numbers as they were given, without holes: in a round that nobody
     reported, every row count is 0. ``values`` is ``nan`` and ``rows`` 0 where a unit was not
-    there. ``drifted`` is what is known to be true, None if nothing is.
+    there. ``drifted`` is what is known to be true, None if nothing is. ``chance`` is what a model
+    that always names the most frequent class would score, where that is known.
 
     >>> log = Rounds(rounds=np.array([1, 2]), units=np.array(["a"], object),
     ...              values=np.array([[0.5], [0.75]]), rows=np.array([[4.0], [4.0]]))
@@ -50,6 +51,7 @@ class Rounds:
     drifted: NDArray[np.bool_] | None = None
     alarms: Mapping[str, Alarms] = field(default_factory=dict)
     mitigated: NDArray[np.bool_] | None = None
+    chance: float = float("nan")
 
     def __post_init__(self) -> None:
         shape = (len(self.rounds), len(self.units))

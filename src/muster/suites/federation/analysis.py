@@ -22,7 +22,7 @@ from muster.summaries.population import Population, summarise
 from muster.summaries.redraw import of_shares
 from muster.summaries.underserved import Units, list_units
 from muster.verdicts.bands import default_bands, judge_all, load_bands, unmatched
-from muster.verdicts.judge import of_units
+from muster.verdicts.judge import against_chance, of_units
 
 Logs = Mapping[str, Sequence[Rounds]]
 RATES = ("f1", "precision", "recall", "false_positive_rate", "false_negative_rate")
@@ -62,6 +62,7 @@ class Analysis:
     detection: Table | None
     honest: Table | None
     calm: Table | None
+    smallest: Table | None
     attribution: Table | None
     recovery: Table | None
     usual: Sequence[Table]
@@ -75,7 +76,14 @@ class Analysis:
         return self.logs[self.main][0]
 
 
-def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> Analysis:
+def analyse(
+    logs: Logs,
+    how: How,
+    *,
+    control: str,
+    twin: str | None = None,
+    sweep: Mapping[float, Sequence[Rounds]] | None = None,
+) -> Analysis:
     """All estimates; spreads and units are those of the last round of the first seed of the main arm."""
     main = next(iter(logs))
     log, missing = logs[main][0], []
@@ -112,11 +120,22 @@ def analyse(logs: Logs, how: How, *, control: str, twin: str | None = None) -> A
         over={arm: [over_rounds(one) for one in each] for arm, each in logs.items()},
         detection=scored, honest=detection.score(logs[control], how.window) if watched else None,
         calm=detection.controls(logs[twin]) if twin and watched else None,
+        smallest=_smallest(sweep, how.window) if sweep else None,
         attribution=detection.attribution(logs[control], how.window) if watched and drifts else None,
         recovery=recovered, usual=usual, estimates=table,
         verdicts=_verdicts([estimate for estimate, part in found if not part], units, how),
         missing=missing,
     )  # fmt: skip
+
+
+def _smallest(sweep: Mapping[float, Sequence[Rounds]], window: int) -> Table:
+    """The share of drifts that each detector saw, a column a severity."""
+    columns: dict[str, Any] = {}
+    for severity, logs in sweep.items():
+        scored = detection.score(logs, window)
+        own = scored.where(scored["scope"] == "population")
+        columns |= {"detector": own["detector"], f"severity {severity:g}": 1 - own["missed_share"]}
+    return Table.of(columns)
 
 
 def block_of(logs: Logs) -> Block:
@@ -146,7 +165,7 @@ def _population(log: Rounds, row: int, level: float) -> Population:
     pooled = float(log.pooled[row])
     return Population(
         measure=log.metric, values=values, rows=rows, noise=of_shares(values, rows, pooled),
-        ends=wilson(values * rows, rows, level),
+        ends=wilson(values * rows, rows, level), chance=log.chance,
     )  # fmt: skip
 
 
@@ -166,6 +185,7 @@ def _levels(log: Rounds, row: int, spread: Sequence[Estimate], level: float) -> 
     whole = Estimate(
         measure=log.metric, summary="per_sample", value=float(log.pooled[row]), low=float(low[0]),
         high=float(high[0]), level=level, n=int(rows.sum()), units=rows.size, method=METHOD,
+        chance=log.chance,
     )  # fmt: skip
     mean = next(estimate for estimate in spread if estimate.summary == "mean")
     return [(whole, ""), (replace(mean, summary="per_unit"), "")]
@@ -239,4 +259,16 @@ def _verdicts(found: Sequence[Estimate], units: Units, how: How) -> list[Verdict
         if wrong:
             raise BadConfig(f"{how.bands}: {'; '.join(wrong)}")
     judged = judge_all(found, bands, float(np.median(units["n"])))
-    return [*judged, *of_units(units, SHARE)]
+    whole = next(estimate for estimate in found if estimate.summary == "per_sample")
+    level = [] if math.isnan(whole.chance) else [_over_chance(whole)]
+    return [*level, *judged, *of_units(units, SHARE)]
+
+
+def _over_chance(whole: Estimate) -> Verdict:
+    """Is the model better than naming the most frequent class? Kappa is not counted."""
+    gain = replace(
+        whole, summary="over_chance", value=whole.value - whole.chance, low=whole.low - whole.chance,
+        high=whole.high - whole.chance,
+    )  # fmt: skip
+    kappa = Estimate(measure="kappa", summary="per_sample", value=math.nan, reason="not counted")
+    return against_chance(gain, kappa)

@@ -12,7 +12,7 @@ from typing import Any
 from muster.errors import BadConfig
 from muster.records import Rounds, Samples, Table
 from muster.store.checkpoint import read_arrays, write_arrays
-from muster.suites.federation.prepare import Ready, arms_of, ready
+from muster.suites.federation.prepare import CONTROL, Ready, arms_of, milder, ready, severities
 from muster.suites.federation.settings import Study
 from muster.systems.federation.clients import heterogeneity
 from muster.systems.federation.resuming import restore, state_of
@@ -31,6 +31,7 @@ class Outcome:
     losses: Mapping[str, list[Any]]
     events: list[dict[str, Any]]
     unlike: list[Table]
+    sweep: Mapping[float, list[Rounds]] = field(default_factory=dict)
     sent: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -81,23 +82,28 @@ def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
     logs: dict[str, list[Rounds]] = {name: [] for name in names}
     losses: dict[str, list[Any]] = {name: [] for name in names}
     events, unlike, sent = [], [], {}
+    sweep: dict[float, list[Rounds]] = {severity: [] for severity in severities(study)}
     kept.open(study)
     for seed in range(study.study.seed, study.study.seed + study.study.seeds):
         prepared = ready(study, samples, seed)
         unlike.append(heterogeneity(prepared.clients))
+        for severity, found in sweep.items():
+            other = ready(milder(study, severity), samples, seed)
+            (one,) = _each(study, other, [CONTROL], tell, kept, mark=f"-{severity:g}")
+            found.append(one[1].rounds())
         for name, run in _each(study, prepared, names, tell, kept):
             logs[name].append(run.rounds())
             losses[name].append(run.log.loss)
             events += [{"seed": seed, "arm": name, **event} for event in run.events]
             sent[name] = run.numbers_sent
-    return Outcome(logs=logs, losses=losses, events=events, unlike=unlike, sent=sent)
+    return Outcome(logs=logs, losses=losses, events=events, unlike=unlike, sweep=sweep, sent=sent)
 
 
 def _each(
-    study: Study, prepared: Ready, names: list[str], tell: Tell, kept: Kept
+    study: Study, prepared: Ready, names: list[str], tell: Tell, kept: Kept, *, mark: str = ""
 ) -> Iterator[tuple[str, Federation]]:
     for name in names:
-        file = f"{prepared.plan.seed}-{name}"
+        file = f"{prepared.plan.seed}-{name}{mark}"
         run = kept.begin(prepared.arm(name), file)
         since = time.monotonic()
         while run.number < prepared.plan.rounds:
@@ -111,4 +117,5 @@ def _each(
 
 def length(study: Study) -> int:
     """How many rounds all arms of all seeds have."""
-    return len(arms_of(study)) * study.study.seeds * (study.training.rounds + study.training.warmup)
+    each = len(arms_of(study)) + len(study.watch.sweep)
+    return each * study.study.seeds * (study.training.rounds + study.training.warmup)

@@ -63,6 +63,11 @@ def detected(seen: Analysis, scored: Table) -> Section:
         grids.append(_attributed(seen.attribution))
     if seen.calm is not None:
         grids.append(_calm(seen.calm))
+    if seen.smallest is not None:
+        fields: dict[str, Kind] = {name: "number" for name in seen.smallest.columns}
+        fields["detector"] = "text"
+        rows = (row.values() for row in seen.smallest.rows())
+        grids.append(Grid.of("Share of drifts seen, by severity", fields, rows))
     charts: list[Chart] = [drift.alarms_over_rounds(logs, "alarms", "Alarms over rounds")]
     if seen.twin:
         charts.append(

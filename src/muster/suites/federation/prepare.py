@@ -63,6 +63,20 @@ def arms_of(study: Study) -> list[str]:
     return [*asked, CONTROL, TWIN]
 
 
+def severities(study: Study) -> list[float]:
+    """At which severities detection is tried, mildest first."""
+    found = sorted(_number(text, "sweep") for text in study.watch.sweep)
+    for severity in found:
+        Concept(study.drift.drift, severity)
+    return found
+
+
+def milder(study: Study, severity: float) -> Study:
+    """The same study, with another severity and nothing mitigated."""
+    drift_ = study.drift.model_copy(update={"severity": severity})
+    return study.model_copy(update={"drift": drift_})
+
+
 def loaded(study: Study) -> Samples:
     """The data of a study."""
     asked = study.data

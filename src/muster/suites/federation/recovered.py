@@ -56,6 +56,8 @@ def recovered(seen: Analysis) -> Section:
 
 def _lead(seen: Analysis) -> str:
     own, plain = _of(seen, seen.main), _of(seen, seen.control)
+    if math.isnan(own["baseline"]["value"]):
+        return f"Whether it recovered is not known: {own['baseline']['reason']}."
     back = own["rounds_to_tolerance"]
     fell = own["baseline"]["value"] - own["depth"]["value"]
     whose = f"With {seen.main}, {seen.log.metric}" if len(seen.logs) > 1 else seen.log.metric.capitalize()

@@ -119,6 +119,9 @@ class Watched(BaseModel):
     reference: int = Field(default=10, ge=5, description="Rounds that the reference holds.")
     columns: int = Field(default=32, ge=1, description="Features that are tested one at a time.")
     window: int = Field(default=5, ge=0, description="Rounds in which an alarm counts as a hit.")
+    sweep: Names = Field(
+        default=[], description="Severity at which detection is tried too, to find the smallest; repeatable."
+    )
 
 
 class Mitigated(BaseModel):
@@ -230,6 +233,7 @@ _NEEDS: list[tuple[str, tuple[str, ...], str, Callable[[Study], bool]]] = [
         "there is no second drift", lambda s: s.drift.second_drift != NONE,
     ),
     ("drift", ("concepts",), "there is no matrix", lambda s: bool(s.drift.scenario)),
+    ("watch", ("sweep",), "there is no one drift whose severity could differ", _drifts),
     ("mitigation", ("trigger", "quorum", "calm", "cool_down"), "nothing is mitigated", _mitigates),
     (
         "mitigation", ("factor",), "no mitigation has a factor",

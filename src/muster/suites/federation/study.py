@@ -50,8 +50,9 @@ def simulate(study: Study | Mapping[str, Any] | None = None, progress: Progress 
     samples = loaded(asked)
     outcome = run_arms(asked, samples, progress.tell, progress.kept)
     simulated = clock.perf_counter()
-    seen = analyse(outcome.logs, _how(asked), control=CONTROL, twin=TWIN if TWIN in outcome.logs else None)
-    notes = _notes(outcome)
+    twin = TWIN if TWIN in outcome.logs else None
+    seen = analyse(outcome.logs, _how(asked), control=CONTROL, twin=twin, sweep=outcome.sweep)
+    notes = [*_before(asked, outcome), *_notes(outcome)]
     progress.kept.close()
     return Run(
         title="Federation under drift",
@@ -148,6 +149,28 @@ def _manifest(
         seed=seed, data=data, seconds=seconds, kind="federation", measures={"accuracy": 1},
         parts={"right": 1}, notes=list(notes), **facts,
     )  # fmt: skip
+
+
+def _before(study: Study, outcome: Outcome) -> list[str]:
+    """What was not ready when the drift began: the model, or the reference."""
+    logs = [log for log in outcome.logs[CONTROL] if log.onset is not None]
+    onset = min((log.onset or 0 for log in logs), default=None)
+    if onset is None:
+        return []
+    found = []
+    if study.watch.detectors and onset < study.watch.reference:
+        found.append(
+            f"drift began in round {onset + 1}, before the reference of {study.watch.reference} rounds was "
+            "full: it holds drift, and detectors that compare with it cannot tell"
+        )
+    rise = np.mean([log.pooled[onset - 3 : onset].mean() - log.pooled[onset - 6 : onset - 3].mean()
+                    for log in logs]) if onset >= 6 else 0.0  # fmt: skip
+    if rise > study.study.tolerance / 2:
+        found.append(
+            f"the model was still learning when the drift began, by {rise:.3f} in three rounds: take more "
+            "warm-up, or learning is taken for recovery"
+        )
+    return found
 
 
 def _notes(outcome: Outcome) -> list[str]:

@@ -78,6 +78,8 @@ class Federation:
             drifted=self.scenario.drifted & there,
             alarms={name: Alarms(log.units[name], log.whole[name]) for name in plan.detectors},
             mitigated=log.mitigated,
+            chance=float(np.bincount(self.clients.samples.y[self.clients.test.items]).max())
+            / len(self.clients.test.items),
         )
 
     @property
