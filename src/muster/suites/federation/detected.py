@@ -64,7 +64,8 @@ def detected(seen: Analysis, scored: Table) -> Section:
     if seen.calm is not None:
         grids.append(_calm(seen.calm))
     if seen.smallest is not None:
-        fields: dict[str, Kind] = {name: "number" for name in seen.smallest.columns}
+        share: Kind = "number"
+        fields = dict.fromkeys(seen.smallest.columns, share)
         fields["detector"] = "text"
         rows = (row.values() for row in seen.smallest.rows())
         grids.append(Grid.of("Share of drifts seen, by severity", fields, rows))
