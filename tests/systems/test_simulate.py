@@ -47,7 +47,9 @@ def _plan(**options: Any) -> Plan:
 
 
 def _swapped(pattern: Any = "sudden", rounds: int = ROUNDS, hit: Any = HIT, start: int = START) -> Scenario:
-    return drift(Concept("label_swap", 1.0), pattern, rounds=rounds, clients=CLIENTS, start=start, affected=hit)
+    return drift(
+        Concept("label_swap", 1.0), pattern, rounds=rounds, clients=CLIENTS, start=start, affected=hit
+    )
 
 
 def _made(plan: Plan, scenario: Scenario | None = None, clients: Clients | None = None) -> Federation:
@@ -67,7 +69,7 @@ def _same(one: Federation, other: Federation) -> None:
         assert value.dtype == second[name].dtype, name
         assert value.tobytes() == second[name].tobytes(), name
     assert one.events == other.events
-    assert [w.fed.tolist() for w in (one.watch.windows, other.watch.windows)][0] == other.watch.windows.fed.tolist()
+    assert one.watch.windows.fed.tolist() == other.watch.windows.fed.tolist()
 
 
 SHORT = Watching(items=60, reference=6, columns=4)
@@ -330,9 +332,8 @@ def test_drift_of_everybody_is_that_of_the_common_model() -> None:
 @pytest.mark.parametrize("name", ["trimmed_mean", "median"])
 def test_the_server_switches_and_switches_back(name: str) -> None:
     plan = _plan(rounds=40, rule=_rule(name, quiet=2))
-    scenario = Scenario(
-        (Concept("label_swap", 1.0),), *(np.where((np.arange(40) // 7 == 2)[:, None], v, 0) * np.ones((1, CLIENTS), k) for v, k in ((1, np.int64), (1.0, float)))
-    )  # fmt: skip
+    which = np.where((np.arange(40) // 7 == 2)[:, None], 1, np.zeros((40, CLIENTS), np.int64))
+    scenario = Scenario((Concept("label_swap", 1.0),), which, which.astype(float))
     run, used = _made(plan, scenario), []
     for number in range(1, 41):
         run.run(until=number)

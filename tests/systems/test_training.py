@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def _items(features: int, classes: int, kind: Any) -> tuple[NDArray[Any], NDArra
 
 def _layers(sizes: tuple[int, ...], kind: torch.dtype) -> nn.Sequential:
     pieces: list[nn.Module] = []
-    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+    for inputs, outputs in pairwise(sizes):
         pieces += [nn.Linear(inputs, outputs, dtype=kind), nn.ReLU()]
     return nn.Sequential(*pieces[:-1])
 
@@ -52,7 +53,8 @@ def _alone(
         for step in range(order.steps[place]):
             rows = order.items[place, step][order.there[place, step] > 0]
             optimiser.zero_grad()
-            loss = nn.functional.cross_entropy(module(torch.as_tensor(data[0][rows])), torch.as_tensor(data[1][rows]))
+            x, y = (torch.as_tensor(part[rows]) for part in data)
+            loss = nn.functional.cross_entropy(module(x), y)
             pairs = zip(module.parameters(), start, strict=True)
             loss = loss + mu / 2 * sum(((now - then) ** 2).sum() for now, then in pairs)
             loss.backward()
@@ -228,8 +230,9 @@ def _round(
     clients: Any, learner: Any, start: Any = None, *, who: Any = None, name: str = "fedavg", **options: Any
 ) -> tuple[Any, Any, NDArray[np.int64]]:
     who = np.arange(len(clients)) if who is None else np.asarray(who)
-    rate = options.get("rate", np.full(len(who), 0.1))
-    work = Work(who, np.zeros(len(who), np.int64), rate, np.ones(len(who)), options.get("weight", np.ones(len(who))))
+    ones = np.ones(len(who))
+    rate, weight = options.get("rate", 0.1 * ones), options.get("weight", ones)
+    work = Work(who, np.zeros(len(who), np.int64), rate, ones, weight)
     models, kept, lost = one_round(
         learner, still(clients), work, [start or learner.start(0)], [options.get("kept", {})],
         strategy=strategy(name), local=Local(epochs=2, batch=8, lr=0.1), where=WHERE,
@@ -239,9 +242,8 @@ def _round(
 
 def _one_by_one(clients: Any, network: Network, who: Any = None) -> dict[int, dict[str, Any]]:
     """Each client trained alone."""
-    return {
-        int(c): _round(clients, network, who=[c])[0] for c in (np.arange(len(clients)) if who is None else who)
-    }
+    who = range(len(clients)) if who is None else who
+    return {int(c): _round(clients, network, who=[c])[0] for c in who}
 
 
 @pytest.mark.parametrize("name", ["fedavg", "fedprox", "median", "krum", "qffl", "afl", "fedadam"])
@@ -453,9 +455,9 @@ def test_q_fair_by_its_formula(updates: Updates) -> None:
     step, h = {"w": np.zeros((4, 3)), "b": np.zeros(3)}, 0.0
     for k in range(11):
         loss, norm = updates.loss[k] + 1e-10, 0.0
-        for name in step:
+        for name, whole in step.items():
             slope = stiff * (NOW[name] - updates.params[name][k])
-            step[name] = step[name] + loss**q * slope
+            whole += loss**q * slope  # noqa: PLW2901
             norm += (slope**2).sum()
         h += q * loss ** (q - 1) * norm + stiff * loss**q
     found = strategy("qffl", q=q, lr=0.1).combine(NOW, updates)  # type: ignore[misc]

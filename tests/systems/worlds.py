@@ -81,9 +81,7 @@ class World:
         self.error = np.clip(error * np.exp((0.2 + 0.8 * much) * rng.normal(size=(clients, 1))), 0, 0.9)
         self.level = np.exp((0.1 + 0.7 * much) * rng.normal(size=(clients, 1)))
 
-    def seen(
-        self, *, moved: Any = 0.0, missed: Any = 0.0, guessed: Any = 0.0, tilted: Any = 0.0
-    ) -> Seen:
+    def seen(self, *, moved: Any = 0.0, missed: Any = 0.0, guessed: Any = 0.0, tilted: Any = 0.0) -> Seen:
         """One round. Each shift may be one number, or one a client: of the embeddings (in standard
         deviations), of the error and loss, of the share of answers that are class 0, of the labels
         that are class 0."""
@@ -105,7 +103,7 @@ class World:
 
     def _loss(self, wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
         if self.kind == "normal":
-            return 1 + 0.5 * self.rng.normal(size=wrong.shape)
+            return np.abs(1 + 0.5 * self.rng.normal(size=wrong.shape))
         if self.kind == "sure":
             return self.rng.exponential(np.where(wrong, 3.0, 0.02))
         return np.exp(2 * self.rng.normal(size=wrong.shape))

@@ -52,8 +52,9 @@ def median_bandwidth(x: Scores, most: int = 1000, rng: np.random.Generator | Non
         x = x[:most] if rng is None else x[rng.choice(len(x), most, replace=False)]
     distances = squared_distances(x)[np.triu_indices(len(x), 1)]
     middle = np.median(distances) if distances.size else 0.0
-    if middle == 0:
-        apart = distances[distances > 0]
+    least = _SLACK * float(np.einsum("ij,ij->i", x, x).mean()) if len(x) else 0.0
+    if middle <= least:
+        apart = distances[distances > least]
         middle = np.median(apart) if apart.size else np.nan
     return float(np.sqrt(middle / 2))
 
@@ -119,9 +120,27 @@ def permutation_test(
     n, m = len(x), len(y)
     if min(n, m) < 2:
         return float("nan"), float("nan")
-    kernel = _kernel(squared_distances(_both(*_near(x, y))), bandwidth)
-    found = _splits(kernel, memberships(n, m, permutations, rng))
-    return float(found[0]), float(_share(found))
+    found = splits(x, y, bandwidth, memberships(n, m, permutations, rng))
+    return float(found[0]), float(p_of_splits(found))
+
+
+def splits(x: Scores, y: Scores, bandwidth: float, members: Scores) -> Floats:
+    """`mmd2` of each split in `members`, the one seen first: those of clients add.
+
+    >>> x = np.array([[0.0], [1.0]])
+    >>> splits(x, x + 9, 1.0, np.array([[0, 0, 1, 1], [0, 1, 1, 0]], np.float32)).round(4).tolist()
+    [1.2131, -0.6065]
+    """
+    return _splits(_kernel(squared_distances(_both(*_near(x, y))), bandwidth), members)
+
+
+def p_of_splits(statistics: Floats) -> Floats:
+    """The share of splits that reach the first, which is the one seen and counts too.
+
+    >>> float(p_of_splits(np.array([2.0, 1.0, 3.0, 0.0])))
+    0.5
+    """
+    return _share(statistics)
 
 
 def fourier(

@@ -16,6 +16,7 @@ from muster.kernels.types import Floats, Scores
 
 _EMPTY = 1e-4
 _FEW, _P, _DISTANCE = 1000, 0.05, 0.1
+_ROUNDING = 1e-12
 
 
 def ks_w1(reference: Scores, current: Scores) -> tuple[Floats, Floats]:
@@ -70,13 +71,44 @@ def psi(reference_counts: Floats, current_counts: Floats) -> Floats:
     return np.asarray(((q - p) * np.log(q / p)).sum(-1))
 
 
-def psi_p(index: Floats, n: Floats | float, m: Floats | float, bins: int) -> Floats:
+def psi_p(index: Floats, n: Floats | float, m: Floats | float, bins: Floats | int) -> Floats:
     """P-value of the index: over ``1/n + 1/m`` it is chi-square with ``bins - 1`` degrees (Yurdakul 2018).
 
     >>> psi_p(np.array([0.0405]), 100, 100, 2).round(3).tolist()
     [0.155]
     """
-    return np.asarray(chdtrc(bins - 1, ratio(np.asarray(index), _per_row(n) + _per_row(m))))
+    freedom = np.asarray(bins, float) - 1
+    p = chdtrc(np.maximum(freedom, 1), ratio(np.asarray(index), _per_row(n) + _per_row(m)))
+    return np.asarray(np.where(freedom > 0, p, 1.0))
+
+
+def merged(shares: Floats, least: float) -> NDArray[np.int64]:
+    """A group for each bin, neighbours together, so that every group has a share of at least `least`.
+
+    Chi-square needs about five rows in a bin: with m rows, take ``least = 5 / m``. What is left
+    over at the end joins the last group.
+
+    >>> merged(np.array([0.5, 0.01, 0.04, 0.43, 0.02]), 0.05).tolist()
+    [0, 1, 1, 2, 2]
+    """
+    group = np.zeros(shares.shape, np.int64)
+    held, at = np.zeros(shares.shape[:-1]), np.zeros(shares.shape[:-1], np.int64)
+    for k in range(shares.shape[-1]):
+        group[..., k] = at
+        held = held + shares[..., k]
+        full = held >= least - _ROUNDING
+        at, held = at + full, np.where(full, 0.0, held)
+    last = np.maximum(at - 1, 0)
+    return np.minimum(group, last[..., None])
+
+
+def poured(counts: Floats, group: NDArray[np.int64]) -> Floats:
+    """Counts of groups of bins, as wide as the bins; groups that do not exist hold nothing.
+
+    >>> poured(np.array([5.0, 1.0, 4.0]), np.array([0, 1, 1])).tolist()
+    [5.0, 5.0, 0.0]
+    """
+    return np.stack([np.where(group == k, counts, 0.0).sum(-1) for k in range(counts.shape[-1])], -1)
 
 
 def chi_square(reference_counts: Floats, current_counts: Floats) -> tuple[Floats, Floats]:

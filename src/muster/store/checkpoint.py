@@ -33,7 +33,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file; nothing in it is run."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             return dict(found)
     except (OSError, ValueError, BadZipFile) as error:
         raise BadData(f"{path}: no state of a run: {error}") from error

@@ -6,7 +6,7 @@ features; the rule that Evidently applies is not, and is here to be compared wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -22,17 +22,24 @@ from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Seen
 
 Test: TypeAlias = Literal["ks", "psi", "w1", "chi_square", "evidently"]
-BINS = 10
+BINS, EXPECTED = 10, 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """The reference of each client: sorted values, inner edges of tenths, classes, scores of its rounds."""
+    """The reference of each client: sorted values, their ranks, counts in groups of bins and of classes.
+
+    ``own`` are distances of each of its rounds from the others, over their mean.
+    """
 
     values: Floats
+    ranks: Floats
     edges: Floats
+    bins: NDArray[np.int64]
     classes: Floats
-    own: Mapping[Test, Floats]
+    groups: NDArray[np.int64]
+    own: Floats
+    scale: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +56,34 @@ class Against:
         return shift.ks_w1(self.held.values[self.at], self._sorted)
 
     @cached_property
+    def moved(self) -> Floats:
+        """The Wasserstein distance of ranks: of features of any scale and tail."""
+        ranks = _ranks(self.held.values[self.at], self._sorted)
+        return shift.ks_w1(self.held.ranks[self.at], ranks)[1]
+
+    @cached_property
     def psi(self) -> Floats:
-        """Population stability index over tenths of the reference."""
-        edges = self.held.edges[self.at]
-        return shift.psi(_binned(self.held.values[self.at], edges), _binned(self._sorted, edges))
+        """P-value of the stability index, over tenths of the reference that are not too empty.
+
+        Rows in bins that the reference left empty count by themselves: that all of them are new has
+        the chance ``(m / (n + m)) ^ rows``.
+        """
+        held, edges, bins = self.held.values[self.at], self.held.edges[self.at], self.held.bins[self.at]
+        before, after = (_binned(side, edges) for side in (held, self._sorted))
+        n, m = held.shape[-1], self._sorted.shape[-1]
+        index = shift.psi(shift.poured(before, bins), shift.poured(after, bins))
+        unseen = np.where(before == 0, after, 0).sum(-1)
+        p = np.minimum(shift.psi_p(index, n, m, bins.max(-1) + 1.0), (m / (n + m)) ** unseen)
+        return np.asarray(np.minimum(2 * p, 1))
+
+    @cached_property
+    def classes(self) -> Floats:
+        """P-value of the mix of labels, rare classes counted together."""
+        groups = self.held.groups[self.at]
+        counts = _classes(self.now.truth[self.at], self.held.classes.shape[-1])
+        return shift.chi_square(
+            shift.poured(self.held.classes[self.at], groups), shift.poured(counts, groups)
+        )[1]
 
     @cached_property
     def _sorted(self) -> Floats:
@@ -63,9 +94,13 @@ def hold(reference: Seen, rounds: int, classes: int, tests: Collection[Test]) ->
     """The reference, ``[clients, rounds * items, ...]``, sorted once; some tests need its own rounds too."""
     values = np.sort(reference.values.transpose(0, 2, 1), -1).astype(float)
     edges = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], axis=-1).transpose(1, 2, 0)
-    wanted = [test for test in ("w1", "psi") if test in tests]
-    own = _own_rounds(reference.values, edges, rounds) if wanted else {}
-    return Held(values, edges, _classes(reference.truth, classes), own)
+    labels, rows = _classes(reference.truth, classes), values.shape[-1]
+    least = EXPECTED / max(rows // rounds, 1)
+    own, scale = _own_rounds(reference.values, rounds) if "w1" in tests else (np.zeros(0), np.zeros(0))
+    return Held(
+        values, _ranks(values, values), edges, shift.merged(_binned(values, edges) / rows, least),
+        labels, _rare_first(labels / rows, least), own, scale,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +125,13 @@ class Columns:
 
     def _p(self, seen: Against) -> Floats:
         """P-values ``[clients, features]``."""
-        n, m = seen.held.values.shape[-1], seen.now.truth.shape[-1]
         if self.test == "chi_square":
-            counts = _classes(seen.now.truth[seen.at], seen.held.classes.shape[-1])
-            return shift.chi_square(seen.held.classes[seen.at], counts)[1][:, None]
+            return seen.classes[:, None]
+        if self.test == "psi":
+            return seen.psi
         if self.test == "ks":
-            return shift.ks_p(seen.gaps[0], n, m)
-        score = seen.psi if self.test == "psi" else seen.gaps[1]
-        return predictive_p(score, seen.held.own[self.test][seen.at])
+            return shift.ks_p(seen.gaps[0], seen.held.values.shape[-1], seen.now.truth.shape[-1])
+        return predictive_p(seen.moved / seen.held.scale[seen.at], seen.held.own[seen.at][:, None])
 
     def _evidently(self, seen: Against) -> NDArray[np.bool_]:
         n, m = seen.held.values.shape[-1], seen.now.truth.shape[-1]
@@ -106,17 +140,39 @@ class Columns:
         return shift.dataset_drift(shift.evidently_rule(p, seen.gaps[1] / spread, n))
 
 
-def _own_rounds(values: NDArray[np.float32], edges: Floats, rounds: int) -> dict[Test, Floats]:
-    """Scores of each round of the reference against the others, ``[clients, features, rounds]``."""
+def _own_rounds(values: NDArray[np.float32], rounds: int) -> tuple[Floats, Floats]:
+    """Distances of each round of the reference from the others, over the mean of those; and that mean.
+
+    The former of all features of a client together, ``[clients, features * rounds]``.
+    """
     clients, rows, features = values.shape
     split = values.reshape(clients, rounds, rows // rounds, features).transpose(0, 3, 1, 2).astype(float)
-    distance, index = [], []
+    found = []
     for one in range(rounds):
         others = np.sort(np.delete(split, one, axis=2).reshape(clients, features, -1), -1)
-        own = np.sort(split[:, :, one], -1)
-        distance.append(shift.ks_w1(others, own)[1])
-        index.append(shift.psi(_binned(others, edges), _binned(own, edges)))
-    return {"w1": np.stack(distance, -1), "psi": np.stack(index, -1)}
+        own = _ranks(others, np.sort(split[:, :, one], -1))
+        found.append(shift.ks_w1(_ranks(others, others), own)[1])
+    each = np.stack(found, -1)
+    usual = max(float(each.mean()), 1e-12)
+    others = (each.sum(-1, keepdims=True) - each + usual) / rounds
+    return (each / others).reshape(clients, -1), (each.sum(-1) + usual) / (rounds + 1)
+
+
+def _ranks(reference: Floats, values: Floats) -> Floats:
+    """The share of the reference below each value, ties by half; both sorted along the last axis."""
+    found = np.empty(values.shape)
+    for place in np.ndindex(values.shape[:-1]):
+        held, own = reference[place], values[place]
+        found[place] = held.searchsorted(own) + held.searchsorted(own, side="right")
+    return np.asarray(found / (2 * reference.shape[-1]))
+
+
+def _rare_first(shares: Floats, least: float) -> NDArray[np.int64]:
+    """Groups of classes, the rarest with the rarest."""
+    order = np.argsort(shares, -1, kind="stable")
+    groups = np.empty(shares.shape, np.int64)
+    np.put_along_axis(groups, order, shift.merged(np.take_along_axis(shares, order, -1), least), -1)
+    return groups
 
 
 def _binned(values: Floats, edges: Floats) -> Floats:

@@ -21,7 +21,8 @@ from muster.records import ALARM, QUIET, UNKNOWN
 from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Sketch
 
-LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 20, 20, 3, 0.02
+LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 30, 20, 3, 0.02
+ALONE = 3
 
 
 class Reference(NamedTuple):
@@ -66,7 +67,7 @@ class Combined:
         """One more round."""
         held = state.reference.sketch
         ready = (held.rows >= LEAST_ROWS).sum(0) >= max(LEAST_ROUNDS, len(held.rows))
-        known = ready & (now.rows >= LEAST_ROWS)
+        known = ready & (now.rows >= LEAST_ROWS) & now.finite
         units = np.where(known, QUIET, UNKNOWN).astype(np.int8)
         if known.sum() < 2 or known.sum() < 0.5 * len(known):
             return state, Answer(UNKNOWN, units, state.whole)
@@ -120,12 +121,14 @@ def _of_sum(score: Floats, reference: Floats, clients: int) -> Floats:
 
 
 def upwards(held: Sketch, new: Sketch) -> Scores:
-    """Loss and error, if they rise: summed over clients, and of the three clients that rise most."""
+    """Loss and error, if they rise: summed over clients, and of the three clients that rise most.
+
+    They rise and fall together: their mean counts as if they were one.
+    """
     z, left = _rise(held.loss / held.rows, new.loss / new.rows, _within(held))
-    share = held.wrong.sum() / held.rows.sum()
-    sampled = (share * (1 - share) + 1 / held.rows.sum()) / new.rows
-    z_wrong, left_wrong = _rise(held.wrong / held.rows, new.wrong / new.rows, sampled)
-    z, left = (z + z_wrong) / np.sqrt(1.8), (left + left_wrong) / np.sqrt(1.8)
+    share = (held.wrong.sum(0) + 1) / (held.rows.sum(0) + 2)
+    z_wrong, left_wrong = _rise(held.wrong / held.rows, new.wrong / new.rows, share * (1 - share) / new.rows)
+    z, left = (z + z_wrong) / 2, (left + left_wrong) / 2
     clients = z.size
     whole, whole_left = z.sum() / np.sqrt(clients), left.sum(1) / np.sqrt(clients)
     all_of_them = tail(whole / max(1.0, float(whole_left.std(ddof=1))), 30)

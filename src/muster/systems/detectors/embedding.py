@@ -25,8 +25,7 @@ FEATURES = 256
 class Discrepancy:
     """``alpha`` is the chance of a false alarm in a round, of the population and of each client alone.
 
-    ``exact`` compares all pairs of rows of each client instead, and takes the least p-value times
-    the number of clients: for audits of few rows.
+    ``exact`` compares all pairs of rows of each client instead: for audits of few rows.
     """
 
     alpha: float = 0.01
@@ -42,12 +41,12 @@ class Discrepancy:
         if not at.size:
             return Answer(UNKNOWN, units)
         before, after = reference.embedding[at], now.embedding[at]
-        if self.exact:
-            own = self._exactly(before, after, rng)
-            whole = min(float(own.min()) * at.size, 1.0)
-        else:
-            own, whole = self._by_sums(by, before, after, rng)
-        units[at[own <= self.alpha]] = ALARM
+        own, whole = (
+            self._exactly(before, after, rng) if self.exact else self._by_sums(by, before, after, rng)
+        )
+        units[at] = np.where(np.isnan(own), UNKNOWN, np.where(own <= self.alpha, ALARM, QUIET))
+        if np.isnan(whole):
+            return Answer(UNKNOWN, units)
         return Answer(ALARM if whole <= self.alpha else QUIET, units, whole)
 
     def _by_sums(
@@ -66,10 +65,14 @@ class Discrepancy:
 
     def _exactly(
         self, before: NDArray[np.float32], after: NDArray[np.float32], rng: np.random.Generator
-    ) -> Floats:
-        return np.array(
+    ) -> tuple[Floats, float]:
+        """The statistics of clients, each with its own permutations, add up to that of all."""
+        found = np.stack(
             [
-                mmd.permutation_test(a, b, mmd.median_bandwidth(a), rng, permutations=self.permutations)[1]
+                mmd.splits(
+                    a, b, mmd.median_bandwidth(a), mmd.memberships(len(a), len(b), self.permutations, rng)
+                )
                 for a, b in zip(before, after, strict=True)
             ]
         )
+        return mmd.p_of_splits(found), float(mmd.p_of_splits(found.sum(0)))

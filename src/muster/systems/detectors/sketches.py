@@ -54,6 +54,12 @@ class Sketch:
         """Some of the clients or rounds."""
         return Sketch(**{part.name: getattr(self, part.name)[place] for part in fields(self)})
 
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Which clients sent numbers: a model that has diverged says nothing."""
+        wide = np.concatenate([self.moved, self.loss[..., None], self.loss_squares[..., None]], -1)
+        return np.asarray(np.isfinite(wide).all(-1))
+
     def __add__(self, other: Sketch) -> Sketch:
         return Sketch(
             **{part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
@@ -70,12 +76,21 @@ def sketch(seen: Seen, classes: int, by: Map) -> Sketch:
     return Sketch(
         rows=np.full(seen.truth.shape[:-1], float(seen.truth.shape[-1])),
         wrong=seen.wrong.sum(-1).astype(float),
-        loss=seen.loss.sum(-1),
-        loss_squares=(seen.loss**2).sum(-1),
+        loss=tamed(seen.loss).sum(-1),
+        loss_squares=(tamed(seen.loss) ** 2).sum(-1),
         guess=_counts(seen.guess, classes),
         truth=_counts(seen.truth, classes),
         moved=features_of(seen.embedding, *by).sum(-2, dtype=float),
     )
+
+
+def tamed(loss: Floats) -> Floats:
+    """``l / (1 + l)``: rises with the loss and stays below 1, so that no single item carries a mean.
+
+    >>> tamed(np.array([0.0, 1.0, 99.0])).tolist()
+    [0.0, 0.5, 0.99]
+    """
+    return np.asarray(loss / (1 + loss))
 
 
 def outer(seen: Seen, by: Map) -> Floats:

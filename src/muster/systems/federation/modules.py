@@ -21,6 +21,7 @@ from muster.systems.federation.networks import Array, Data, Params
 from muster.systems.federation.schedule import Batches
 
 Tensors = Mapping[str, torch.Tensor]
+DRAWS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 _ROWS, _FEW, _MANY = 4096, 64, 4096
 
 
@@ -78,6 +79,11 @@ class Module:
             torch.manual_seed(seed)
             module = self.make()
         held = [name for name, buffer in module.named_buffers() if buffer.is_floating_point()]
+        drawn = [name for name, part in module.named_modules() if isinstance(part, DRAWS)]
+        if drawn:
+            raise BadConfig(
+                f"the module draws at random, in {drawn[0]!r}: dropout cannot be resumed or repeated"
+            )
         if held:
             raise BadConfig(f"the module keeps statistics of batches, {held[0]}: use GroupNorm or LayerNorm")
         return {name: value.detach().numpy().copy() for name, value in module.named_parameters()}
@@ -113,7 +119,8 @@ class Module:
         x, y = self._items(data[0]), torch.as_tensor(data[1], device=self.device)
         items, there = (torch.as_tensor(part, device=self.device) for part in (order.items, order.there))
         rate = torch.as_tensor(lr, device=self.device)
-        share = (there / there.sum(2, keepdim=True)).to(x.dtype)
+        there = there.to(x.dtype)
+        share = there / there.sum(2, keepdim=True)
         for step in range(order.items.shape[1]):
             now = slice(order.active(step))
             at = items[now, step]

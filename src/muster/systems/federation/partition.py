@@ -43,7 +43,7 @@ def deal(
         return _natural(samples)
     if clients < 2:
         raise BadConfig(f"a federation has at least 2 clients, not {clients}")
-    if alpha <= 0:
+    if not alpha > 0:
         raise BadConfig(f"alpha must be above 0, not {alpha:g}: of the {way} partition")
     if clients * max(minimum, 2) > len(samples):
         raise BadData(
@@ -121,6 +121,8 @@ def _natural(samples: Samples) -> Dealt:
     if samples.unit is None:
         raise BadConfig(f"{samples.name} names no units: say which column does, or choose another partition")
     owner, levels = encode(samples.unit)
+    if len(levels) < 2:
+        raise BadConfig(f"a federation has at least 2 clients; {samples.name} names one: {levels[0]}")
     return owner.astype(np.int64), np.array([*map(str, levels), None], object)[:-1]
 
 

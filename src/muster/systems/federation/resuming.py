@@ -35,7 +35,7 @@ def state_of(run: Federation) -> Arrays:
         found |= _named("probe.0", kept.probe)
     for row, (wrong, there) in enumerate(kept.errors):
         found |= {f"errors.{row}": wrong, f"there.{row}": there}
-    return found
+    return {name: value.copy() for name, value in found.items()}
 
 
 def restore(run: Federation, found: Mapping[str, Array]) -> Federation:

@@ -172,6 +172,7 @@ class Federation:
         everybody = np.arange(len(self.clients))
         found = np.stack([loss_of(self.learner, model, self.train, everybody) for model in self.models])
         of = mitigation.assigned(self.of, np.nan_to_num(found, nan=np.inf), self.memory.born, self.number)
+        of[~self.there] = 0
         for group in range(1, len(self.models)):
             back = self.clients.names[(self.of == group) & (of == 0)].tolist()
             if back:

@@ -146,6 +146,8 @@ class _Trained:
             if not all(np.isfinite(value).all() for value in found.values()):
                 plain = self.learner.plain(params)
                 fine = self._finite(place, plain)
+                if not fine.any():
+                    continue
                 share = np.where(fine, share, 0.0)
                 found = weighted({k: v[fine] for k, v in plain.items()}, share[fine])
             whole += float(share.sum())

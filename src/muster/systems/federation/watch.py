@@ -32,12 +32,12 @@ DETECTORS: Mapping[str, str] = {
     "adwin": "ADWIN on the errors of items, an alarm lasts a round",
     "adwin latched": "the same, an alarm stays",
     "ks": "Kolmogorov-Smirnov a feature, Simes over clients and features",
-    "psi": "population stability index a feature, against that of reference rounds, Simes",
-    "w1": "Wasserstein distance a feature, against that of reference rounds, Simes",
+    "psi": "population stability index a feature, as chi-square, Simes over clients and features",
+    "w1": "Wasserstein distance of ranks a feature, against that of reference rounds, Simes",
     "chi-square": "mix of labels, Simes over clients",
     "evidently": "the rule that Evidently applies: half of the columns, not corrected",
     "mmd": "maximum mean discrepancy of embeddings, permuted within clients",
-    "mmd exact": "the same of all pairs of rows, Bonferroni over clients",
+    "mmd exact": "the same of all pairs of rows of each client, for audits of few",
 }
 
 
