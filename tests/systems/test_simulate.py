@@ -115,7 +115,6 @@ def test_stopped_and_gone_on_with_is_never_stopped(name: str, tmp_path: Path) ->
         np.testing.assert_array_equal(found.alarms[detector].units, wanted.alarms[detector].units)
 
 
-@pytest.mark.xfail(strict=True, reason="state_of gives the arrays that the run goes on to change")
 def test_a_state_stays_what_it_was_while_the_run_goes_on() -> None:
     """A state held in memory is one of its moment."""
     plan = _plan(detectors=("combined", "adwin"))
@@ -137,7 +136,6 @@ def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.npz", "text.npz"]
 
 
-@pytest.mark.xfail(strict=True, reason="NumPy leaves the file open when it is no archive")
 def test_a_state_that_was_cut_off_is_refused_and_closed(tmp_path: Path) -> None:
     write_arrays(tmp_path / "state.npz", state_of(_made(_plan()).run(until=2)))
     cut = tmp_path / "cut.npz"
@@ -437,7 +435,6 @@ def test_models_are_chosen_by_loss() -> None:
     assert assigned(np.array([2, 2, 2, 2]), losses, [0, 3, 8], 9).tolist() == [2, 2, 2, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="everybody is regrouped, also those who have not joined")
 def test_who_has_not_joined_keeps_no_model_alive() -> None:
     """A group of clients lives by clients that are there."""
     plan = _plan(rule=_rule("cluster"), takes=Takes(joins={3: 25}))
@@ -447,12 +444,7 @@ def test_who_has_not_joined_keeps_no_model_alive() -> None:
     assert run.of[3] == 0
 
 
-EXACT = pytest.param(
-    "mmd exact", marks=pytest.mark.xfail(strict=True, reason="199 permutations are too few for six clients")
-)
-
-
-@pytest.mark.parametrize("detector", [EXACT if name == "mmd exact" else name for name in DETECTORS])
+@pytest.mark.parametrize("detector", DETECTORS)
 def test_a_drift_that_everybody_sees(detector: str) -> None:
     """Noise on all features and another name for every class, in two of six clients."""
     which = np.where((np.arange(ROUNDS) >= START - 1)[:, None] & np.isin(np.arange(CLIENTS), HIT), 1, 0)

@@ -127,12 +127,7 @@ class _Convolved(nn.Module):
 MODULES = {"mlp": (lambda kind: _layers((36, 9, 4), kind), (36,)), "cnn": (_Convolved, (1, 6, 6))}
 
 
-SINGLE = pytest.mark.xfail(strict=True, reason="shares of a batch are worked out in single precision: 1e-10")
-
-
-@pytest.mark.parametrize(
-    ("kind", "within"), [pytest.param(torch.float64, 1e-12, marks=SINGLE), (torch.float32, 1e-6)]
-)
+@pytest.mark.parametrize(("kind", "within"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("mu", [0.0, 0.1])
 @pytest.mark.parametrize("name", MODULES)
 def test_module_is_the_plain_loop(name: str, mu: float, kind: torch.dtype, within: float) -> None:
@@ -182,7 +177,6 @@ def test_module_with_dropout_is_evaluated_without() -> None:
     assert np.ptp(learner.answer(start, x)[0], 0) == pytest.approx(0)
 
 
-@pytest.mark.xfail(strict=True, reason="vmap says so in words of its own", raises=RuntimeError)
 def test_module_with_dropout_trains_or_is_refused() -> None:
     learner = Module(lambda: nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.5), nn.Linear(6, 4)), (6,))
     try:
@@ -194,7 +188,7 @@ def test_module_with_dropout_trains_or_is_refused() -> None:
         pass
 
 
-@pytest.mark.parametrize("learner", ["network", pytest.param("module", marks=SINGLE)])
+@pytest.mark.parametrize("learner", ["network", "module"])
 def test_a_federation_trains_any_learner(learner: str) -> None:
     """Through `one_round`, with the arrays that it makes; a module equals the network of the same shape."""
     clients = population(blobs(400, classes=4, features=6), 5)
@@ -344,7 +338,6 @@ def test_divergence_says_nothing_on_the_side() -> None:
     assert _round(clients, network, rate=np.array([0.1, 1e25, 0.1]))[2].tolist() == [1]
 
 
-@pytest.mark.xfail(strict=True, reason="a sum over no clients cannot be reshaped", raises=ValueError)
 def test_when_all_diverge_the_model_stays() -> None:
     clients, network = population(blobs(300), 4), Network((8, 5, 3))
     for name in STRATEGIES:

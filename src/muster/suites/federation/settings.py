@@ -115,7 +115,7 @@ class Watched(BaseModel):
         default=["combined", "adwin", "adwin latched", "ks", "psi", "chi-square", "evidently", "mmd"],
         description="Detector; repeatable; what the first says is acted on.",
     )
-    items: int = Field(default=200, ge=20, description="Fresh items of each client that are seen in a round.")
+    items: int = Field(default=200, ge=50, description="Fresh items of each client that are seen in a round.")
     reference: int = Field(default=10, ge=5, description="Rounds that the reference holds.")
     columns: int = Field(default=32, ge=1, description="Features that are tested one at a time.")
     window: int = Field(default=5, ge=0, description="Rounds in which an alarm counts as a hit.")

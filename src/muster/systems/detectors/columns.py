@@ -65,13 +65,15 @@ class Against:
     def psi(self) -> Floats:
         """P-value of the stability index, over tenths of the reference that are not too empty.
 
+        Half a row is added to each, so that one that is empty by chance says no more than it should.
         Rows in bins that the reference left empty count by themselves: that all of them are new has
         the chance ``(m / (n + m)) ^ rows``.
         """
         held, edges, bins = self.held.values[self.at], self.held.edges[self.at], self.held.bins[self.at]
         before, after = (_binned(side, edges) for side in (held, self._sorted))
         n, m = held.shape[-1], self._sorted.shape[-1]
-        index = shift.psi(shift.poured(before, bins), shift.poured(after, bins))
+        there = np.arange(BINS) <= bins.max(-1, keepdims=True)
+        index = shift.psi(*(shift.poured(side, bins) + 0.5 * there for side in (before, after)))
         unseen = np.where(before == 0, after, 0).sum(-1)
         p = np.minimum(shift.psi_p(index, n, m, bins.max(-1) + 1.0), (m / (n + m)) ** unseen)
         return np.asarray(np.minimum(2 * p, 1))

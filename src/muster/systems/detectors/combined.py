@@ -21,7 +21,7 @@ from muster.records import ALARM, QUIET, UNKNOWN
 from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Sketch
 
-LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 30, 20, 3, 0.02
+LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 50, 20, 3, 0.02
 ALONE = 3
 
 
