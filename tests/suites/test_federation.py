@@ -54,7 +54,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "severity": ("[drift]\nseverity = 0.0", "drift.severity"),
     "severity above 1": ("[drift]\nseverity = 1.5", "drift.severity"),
     "fraction": ("[training]\nfraction = 0.0", "training.fraction"),
-    "few items": ("[watch]\nitems = 5", "watch.items"),
+    "few items": ("[watch]\nitems = 20", "watch.items"),
     "short reference": ("[watch]\nreference = 2", "watch.reference"),
     "partition": ('[clients]\npartition = "dirichlett"', "clients.partition"),
     "unused mu": ("[training]\nmu = 0.3", "training.mu is set and not used: only fedprox has it"),
@@ -412,7 +412,7 @@ USERS: dict[str, dict[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", USERS)
 def test_what_users_do(case: str, tmp_path: Path) -> None:
     """It runs without a warning, says something of every verdict, and its report is written."""
-    changes = {"watch": {"items": 40, "reference": 6}, **USERS[case]}
+    changes = {"watch": {"items": 50, "reference": 6}, **USERS[case]}
     run = simulate(_asked(**changes))
     folder = run.save(tmp_path / "run")
 
@@ -474,7 +474,7 @@ def test_many_clients_of_few_items_are_watched(clients: int) -> None:
     asked = _asked(
         clients={"clients": clients, "minimum": 2, "partition": "iid"},
         drift={"affected": [str(k) for k in range(1, clients, 2)]},
-        watch={"detectors": ["combined"], "items": 30, "reference": 8},
+        watch={"detectors": ["combined"], "items": 50, "reference": 8},
         mitigation={"mitigation": ["none"]}, training={"epochs": 1, "warmup": 10},
     )  # fmt: skip
     study = Study.model_validate(asked)

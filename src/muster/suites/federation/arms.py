@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from muster.store.checkpoint import read_arrays, write_arrays
 from muster.suites.federation.prepare import CONTROL, Ready, arms_of, milder, ready, severities
 from muster.suites.federation.settings import Study
 from muster.systems.federation.clients import heterogeneity
-from muster.systems.federation.resuming import restore, state_of
+from muster.systems.federation.resuming import found_by, restore, state_of
 from muster.systems.federation.simulate import Federation
 
 Tell = Callable[[str], None]
@@ -35,18 +36,19 @@ class Outcome:
     sent: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kept:
     """A folder for the states of a study; with `resume`, what it holds is gone on with."""
 
     folder: Path | None = None
     resume: bool = False
+    since: float = field(default_factory=time.monotonic)
 
-    def open(self, study: Study) -> None:
-        """Refuse the states of another study; without `resume`, begin anew."""
+    def open(self, study: Study, samples: Samples) -> None:
+        """Refuse the states of another study or other data; without `resume`, begin anew."""
         if self.folder is None:
             return
-        asked = study.model_dump_json()
+        asked = json.dumps({"study": study.model_dump(), "data": samples.fingerprint})
         file = self.folder / ASKED
         if not self.resume:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -54,18 +56,21 @@ class Kept:
             raise BadConfig(f"{self.folder}: there is nothing to resume")
         elif file.read_text(encoding="utf-8") != asked:
             raise BadConfig(f"{self.folder}: the run that stopped there was asked something else")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(asked, encoding="utf-8")
 
     def begin(self, run: Federation, name: str) -> Federation:
         """The federation as it stood, if it is kept."""
         file = self._file(name)
         return restore(run, read_arrays(file)) if file and file.is_file() else run
 
-    def keep(self, study: Study, run: Federation, name: str) -> None:
-        """Write down where it stands."""
+    def keep(self, run: Federation, name: str, *, ended: bool = False) -> None:
+        """Write down where it stands, now and then; of one that has ended only what was found."""
         file = self._file(name)
-        if file and self.folder:
-            write_arrays(file, state_of(run))
-            (self.folder / ASKED).write_text(study.model_dump_json(), encoding="utf-8")
+        if file is None or not (ended or time.monotonic() - self.since > SECONDS):
+            return
+        write_arrays(file, found_by(run) if ended else state_of(run))
+        self.since = time.monotonic()
 
     def close(self) -> None:
         """All is done: the states are not needed any more."""
@@ -83,15 +88,15 @@ def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
     losses: dict[str, list[Any]] = {name: [] for name in names}
     events, unlike, sent = [], [], {}
     sweep: dict[float, list[Rounds]] = {severity: [] for severity in severities(study)}
-    kept.open(study)
+    kept.open(study, samples)
     for seed in range(study.study.seed, study.study.seed + study.study.seeds):
         prepared = ready(study, samples, seed)
         unlike.append(heterogeneity(prepared.clients))
         for severity, found in sweep.items():
             other = ready(milder(study, severity), samples, seed)
-            (one,) = _each(study, other, [CONTROL], tell, kept, mark=f"-{severity:g}")
+            (one,) = _each(other, [CONTROL], tell, kept, mark=f"-{severity:g}")
             found.append(one[1].rounds())
-        for name, run in _each(study, prepared, names, tell, kept):
+        for name, run in _each(prepared, names, tell, kept):
             logs[name].append(run.rounds())
             losses[name].append(run.log.loss)
             events += [{"seed": seed, "arm": name, **event} for event in run.events]
@@ -100,18 +105,15 @@ def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
 
 
 def _each(
-    study: Study, prepared: Ready, names: list[str], tell: Tell, kept: Kept, *, mark: str = ""
+    prepared: Ready, names: list[str], tell: Tell, kept: Kept, *, mark: str = ""
 ) -> Iterator[tuple[str, Federation]]:
     for name in names:
         file = f"{prepared.plan.seed}-{name}{mark}"
         run = kept.begin(prepared.arm(name), file)
-        since = time.monotonic()
         while run.number < prepared.plan.rounds:
             run.run(until=run.number + 1)
             tell(name)
-            if time.monotonic() - since > SECONDS:
-                kept.keep(study, run, file)
-                since = time.monotonic()
+            kept.keep(run, file, ended=run.number == prepared.plan.rounds)
         yield name, run
 
 

@@ -19,7 +19,7 @@ from muster.systems.federation.concepts import kind_of
 from muster.systems.federation.mitigation import MITIGATIONS, Rule
 from muster.systems.federation.monitor import Watching
 from muster.systems.federation.partition import deal
-from muster.systems.federation.plan import Plan, Takes
+from muster.systems.federation.plan import Plan, Takes, refuse
 from muster.systems.federation.scenario import Concept, Scenario, drift, from_matrix, then
 from muster.systems.federation.simulate import Federation
 from muster.systems.federation.strategies import strategy
@@ -99,7 +99,9 @@ def ready(study: Study, samples: Samples, seed: int) -> Ready:
     learner = learner_of(study.training, samples)
     plan = _plan(study, clients, seed)
     plan.watching.refuse(len(clients) if plan.detectors else 0, samples.features)
-    return Ready(study, clients, learner, scenario_of(study, clients), plan)
+    scenario = scenario_of(study, clients)
+    refuse(plan, len(clients), scenario.which.shape)
+    return Ready(study, clients, learner, scenario, plan)
 
 
 def _plan(study: Study, clients: Clients, seed: int) -> Plan:
@@ -115,13 +117,25 @@ def _plan(study: Study, clients: Clients, seed: int) -> Plan:
     )
     takes = Takes(
         fraction=asked.fraction, dropout=asked.dropout, stragglers=asked.stragglers,
-        joins={places(clients, [who])[0]: _whole(what, who) for who, what in map(_pair, asked.joins)},
+        joins=_joins(study, clients),
     )  # fmt: skip
     return Plan(
         rounds=asked.rounds, warmup=asked.warmup, strategy=asked.strategy, beta=asked.beta, mu=asked.mu,
         local=local, takes=takes, watching=watching, detectors=tuple(study.watch.detectors), rule=rule,
         seed=seed,
     )  # fmt: skip
+
+
+def _joins(study: Study, clients: Clients) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for who, what in map(_pair, study.training.joins):
+        (place,) = places(clients, [who])
+        if place in found:
+            raise BadConfig(f"joins: {who} joins twice, in rounds {found[place]} and {what}")
+        found[place] = _whole(what, f"joins: {who}")
+    if len(found) == len(clients) and min(found.values()) > 1:
+        raise BadConfig(f"joins: nobody is there before round {min(found.values())}")
+    return found
 
 
 def scenario_of(study: Study, clients: Clients) -> Scenario:
@@ -173,6 +187,8 @@ def _matrix(study: Study, clients: Clients) -> Scenario:
         lines = [line for line in csv.reader(path.read_text(encoding="utf-8").splitlines()) if line]
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadConfig(f"{path}: not a CSV of whole numbers: {error}") from error
     wanted = (study.training.rounds, len(clients))
     if {len(line) for line in lines} != {wanted[1]} or len(lines) != wanted[0]:
         widths = sorted({len(line) for line in lines})

@@ -22,7 +22,7 @@ from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Sketch
 
 LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 50, 20, 3, 0.02
-ALONE = 3
+ALONE, STILL = 3, 1e-7
 
 
 class Reference(NamedTuple):
@@ -168,10 +168,10 @@ def _whitened(held: Sketch, new: Sketch, products: Floats) -> tuple[Floats, Floa
     rows, sums = held.rows.sum(0)[:, None, None], held.moved.sum(0)
     spread = products / rows - sums[:, :, None] * sums[:, None] / rows**2
     size, direction = np.linalg.eigh(spread.mean(0))
-    kept = size > max(float(size.sum()) * 1e-3, 1e-12)
+    kept = size > max(float(size.sum()) * 1e-3, STILL)
     by = direction[:, kept]
     own = np.einsum("fk,cfg,gk->ck", by, spread, by)
-    scale = np.sqrt((own + size[kept]) / 2)
+    scale = np.sqrt((np.maximum(own, 0) + size[kept]) / 2)
     return tuple(s.moved @ by / scale / np.sqrt(s.rows)[..., None] for s in (held, new))
 
 

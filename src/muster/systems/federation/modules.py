@@ -71,7 +71,7 @@ class Module:
 
     @cached_property
     def _module(self) -> nn.Module:
-        return self.make().to(self.device)
+        return self.make().to(self.device).eval()
 
     def start(self, seed: int) -> dict[str, Array]:
         """Parameters as the module makes them, from this seed."""

@@ -43,8 +43,8 @@ def deal(
         return _natural(samples)
     if clients < 2:
         raise BadConfig(f"a federation has at least 2 clients, not {clients}")
-    if not alpha > 0:
-        raise BadConfig(f"alpha must be above 0, not {alpha:g}: of the {way} partition")
+    if not 0 < alpha < np.inf:
+        raise BadConfig(f"alpha must be above 0 and finite, not {alpha:g}: of the {way} partition")
     if clients * max(minimum, 2) > len(samples):
         raise BadData(
             f"{clients} clients with at least {max(minimum, 2)} items each need {clients * max(minimum, 2)}; "

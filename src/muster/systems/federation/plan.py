@@ -104,3 +104,8 @@ def refuse(plan: Plan, clients: int, shape: tuple[int, ...]) -> None:
     beyond = [c for c in plan.takes.joins if not 0 <= c < clients]
     if beyond:
         raise BadConfig(f"clients {beyond} join, and there are only {clients}")
+    late = {c: number for c, number in plan.takes.joins.items() if not 1 <= number <= plan.rounds}
+    if late:
+        raise BadConfig(
+            f"clients join in rounds {sorted(set(late.values()))}; the rounds are 1 to {plan.rounds}"
+        )

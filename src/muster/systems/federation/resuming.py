@@ -38,6 +38,12 @@ def state_of(run: Federation) -> Arrays:
     return {name: value.copy() for name, value in found.items()}
 
 
+def found_by(run: Federation) -> Arrays:
+    """The same without what only later rounds would need: of a run that has ended."""
+    later = ("watch.x", "watch.y", "errors.", "there.")
+    return {name: value for name, value in state_of(run).items() if not name.startswith(later)}
+
+
 def restore(run: Federation, found: Mapping[str, Array]) -> Federation:
     """Bring a federation that has not begun to where another stopped."""
     run.number, run.of = int(found["number"]), found["of"]
@@ -56,7 +62,8 @@ def restore(run: Federation, found: Mapping[str, Array]) -> Federation:
     if run.number >= 1:
         run.train.at(run.number - 1)
         run.test.at(run.number - 1)
-    _watched(run, found)
+    if "watch.x" in found:
+        _watched(run, found)
     return run
 
 

@@ -47,6 +47,7 @@ def batches(
     ([3, 2], [0, 1, 2, 3, 4])
     """
     sizes = np.diff(starts)[client]
+    batch = min(batch, int(sizes.max()))
     each = -(-sizes // batch)
     steps = each * epochs
     if done is not None:
