@@ -46,8 +46,8 @@ def batches(
     >>> made.steps.tolist(), sorted(made.items[0][made.there[0] > 0].tolist())
     ([3, 2], [0, 1, 2, 3, 4])
     """
-    sizes = np.diff(starts)[client]
-    batch = min(batch, int(sizes.max()))
+    held = np.diff(starts)
+    sizes, batch = held[client], min(batch, int(held.max()))
     each = -(-sizes // batch)
     steps = each * epochs
     if done is not None:
