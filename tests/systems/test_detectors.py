@@ -160,7 +160,6 @@ def test_drift_that_goes_away_is_forgotten() -> None:
     assert np.mean(units) <= 0.15
 
 
-@pytest.mark.xfail(strict=True, reason="evidence of clients is kept up to n times more than what names all n")
 def test_names_are_forgotten_as_fast_as_the_whole() -> None:
     """Six rounds of calm, as recurrent drift has: hardly anybody who moved is named any more."""
     named = []

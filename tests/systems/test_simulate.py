@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import warnings
 from functools import cache
 from pathlib import Path
@@ -80,6 +83,27 @@ def test_same_plan_same_bytes() -> None:
     plan = _plan(takes=BUSY, detectors=tuple(DETECTORS), watching=SHORT, rule=Rule(name="cluster"))
 
     _same(_made(plan).run(), _made(plan).run())
+
+
+_DIGEST = """
+import hashlib
+from tests.systems.test_simulate import BUSY, DETECTORS, SHORT, Rule, _made, _plan, state_of
+plan = _plan(takes=BUSY, detectors=tuple(DETECTORS), watching=SHORT, rule=Rule(name="cluster"))
+found = state_of(_made(plan).run())
+print(hashlib.sha256(b"".join(found[name].tobytes() for name in sorted(found))).hexdigest())
+"""
+
+
+def test_same_bytes_in_every_process() -> None:
+    root = Path(__file__).parents[2]
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", _DIGEST], cwd=root, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert found[0] == found[1] != ""
 
 
 def test_another_seed_is_another_run() -> None:

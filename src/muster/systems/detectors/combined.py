@@ -22,7 +22,7 @@ from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Sketch
 
 LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 50, 20, 3, 0.02
-ALONE, STILL = 3, 1e-7
+STILL = 1e-7
 
 
 class Reference(NamedTuple):
@@ -52,6 +52,8 @@ class Scores(NamedTuple):
 class Combined:
     """Alarm while the evidence is at least ``1 / alpha``; ``memory`` is how many times that it may hold.
 
+    Clients are named only while the population has an alarm: their evidence alone fades slowly.
+
     ``views`` may leave out those that need labels: then drift of what is called what is not seen.
     """
 
@@ -76,8 +78,9 @@ class Combined:
         whole = accumulated(np.array(state.whole), np.mean([evidence(v.whole) for v in seen], 0), most)
         own = state.units.copy()
         own[known] = accumulated(own[known], np.mean([evidence(v.units) for v in seen], 0), most * len(known))
-        units[known & shown(np.where(known, own, np.nan), self.alpha)] = ALARM
         said = ALARM if whole >= 1 / self.alpha else QUIET
+        if said == ALARM:
+            units[known & shown(np.where(known, own, np.nan), self.alpha)] = ALARM
         return replace(state, whole=float(whole), units=own), Answer(said, units, float(whole))
 
     def _views(self, reference: Reference, now: Sketch, at: NDArray[np.intp]) -> dict[str, Scores]:
