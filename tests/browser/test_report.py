@@ -39,6 +39,15 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run.report(tmp_path_factory.mktemp("nasty") / "run")
 
 
+@pytest.fixture(scope="session")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = {
+        "training": {"rounds": 24, "warmup": 5, "epochs": 1}, "drift": {"drift_round": 16},
+        "watch": {"items": 50}, "study": {"seeds": 2, "draws": 50},
+    }  # fmt: skip
+    return muster.federation.simulate(asked).report(tmp_path_factory.mktemp("federation") / "run")
+
+
 def _live(page: Page) -> None:
     """Scroll through the page until every chart is live."""
     expect(page.locator("html")).to_have_attribute("data-ready", "yes")
@@ -148,3 +157,14 @@ def test_names_that_would_do_harm_are_text(nasty: Path, opened: Opened) -> None:
     assert sorted(shown) == sorted(NASTY)
     assert page.locator("main script, main img, main b").count() == 0
     expect(page.get_by_role("heading", level=1)).to_have_text("Evaluation of <img src=x onerror=alert(1)>")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_federation_goes_live(federation: Path, opened: Opened, scheme: str) -> None:
+    page = opened(federation, color_scheme=scheme)
+    _live(page)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Federation under drift")
+    assert page.locator("figure").count() == 15
+    expect(page.locator("#arms-drifted-units tbody tr").first).to_contain_text("cluster")
+    expect(page.get_by_role("heading", name="Was the drift seen?")).to_be_visible()

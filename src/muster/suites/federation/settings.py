@@ -133,7 +133,7 @@ class Mitigated(BaseModel):
         default=["cluster", "trimmed_mean"], description="Mitigation, an arm each; repeatable; or none."
     )
     trigger: Trigger = Field(default="combined", description="Quorum of clients, global alarm, or either.")
-    quorum: float = Field(default=0.3, ge=0, le=1, description="Share of clients with an alarm.")
+    quorum: float = Field(default=0.3, ge=0, le=1, description="Share of clients that must have an alarm.")
     calm: int = Field(default=5, ge=1, description="Rounds without alarm after which it ends.")
     cool_down: int = Field(default=3, ge=0, description="Rounds after its end in which it does not begin.")
     factor: float = Field(default=3.0, gt=0, description="How much higher a boosted rate or weight is.")

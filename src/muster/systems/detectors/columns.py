@@ -133,7 +133,8 @@ class Columns:
             return seen.psi
         if self.test == "ks":
             return shift.ks_p(seen.gaps[0], seen.held.values.shape[-1], seen.now.truth.shape[-1])
-        return predictive_p(seen.moved / seen.held.scale[seen.at], seen.held.own[seen.at][:, None])
+        p = predictive_p(seen.moved / seen.held.scale[seen.at], seen.held.own[seen.at][:, None])
+        return np.asarray(np.maximum(p, seen.psi))
 
     def _evidently(self, seen: Against) -> NDArray[np.bool_]:
         n, m = seen.held.values.shape[-1], seen.now.truth.shape[-1]

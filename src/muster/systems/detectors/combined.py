@@ -22,7 +22,7 @@ from muster.systems.detectors.answer import Answer
 from muster.systems.detectors.sketches import Sketch
 
 LEAST_ROUNDS, LEAST_ROWS, PRIOR, TOP, RARE = 5, 50, 20, 3, 0.02
-STILL = 1e-7
+STILL, ENOUGH = 1e-7, 8
 
 
 class Reference(NamedTuple):
@@ -181,5 +181,6 @@ def _whitened(held: Sketch, new: Sketch, products: Floats) -> tuple[Floats, Floa
 def _mix(held: Sketch, new: Sketch, which: str) -> tuple[Floats, Floats]:
     """Shares of classes, each over the root of its share in the client's reference, times root n."""
     own = getattr(held, which).sum(0)
-    by = np.sqrt(np.maximum(own / own.sum(-1, keepdims=True), RARE))
+    least = np.maximum(RARE, ENOUGH / new.rows)[:, None]
+    by = np.sqrt(np.maximum(own / own.sum(-1, keepdims=True), least))
     return tuple(getattr(s, which) / by / np.sqrt(s.rows)[..., None] for s in (held, new))

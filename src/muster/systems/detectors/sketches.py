@@ -94,9 +94,12 @@ def tamed(loss: Floats) -> Floats:
 
 
 def outer(seen: Seen, by: Map) -> Floats:
-    """Sums of products of features, ``[..., features, features]``: once, of the reference."""
-    made = features_of(seen.embedding, *by).astype(float)
-    return np.asarray(np.swapaxes(made, -1, -2) @ made)
+    """Sums of products of features, ``[clients, features, features]``: once, of the reference."""
+    found = []
+    for own in seen.embedding:
+        made = features_of(own, *by).astype(float)
+        found.append(made.T @ made)
+    return np.stack(found)
 
 
 def _counts(codes: Rows, classes: int) -> Floats:

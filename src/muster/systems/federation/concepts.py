@@ -132,13 +132,16 @@ def _vocabulary(items: Items, severity: Floats, seed: int) -> Features:
 
 
 def _class_share(items: Items, severity: Floats, seed: int) -> Labels:
-    """Places in `items` to take instead: half of the classes become up to e^3 times as frequent."""
-    classes = len(items.of.classes)
+    """Places in `items` to take instead: half of the classes become up to e^3 times as frequent.
+
+    Taken in even steps through the weights (systematic resampling): a little severity changes little.
+    """
+    classes, many = len(items.of.classes), len(items.y)
     lean = np.where(generator(seed, "classes").permutation(classes) < classes / 2, 0.5, -0.5)
     weight = np.exp(TILT * severity * lean[items.y])
     edges = np.cumsum(weight / weight.sum())
-    drawn = uniform(seed, "class share", items.place)
-    return np.asarray(np.minimum(np.searchsorted(edges, drawn, side="right"), len(edges) - 1))
+    taken = np.searchsorted(edges, (np.arange(many) + 0.5) / many, side="right")
+    return np.asarray(np.minimum(taken, many - 1))
 
 
 def _label_swap(items: Items, severity: Floats, seed: int) -> Labels:
@@ -180,6 +183,8 @@ KINDS: Mapping[str, Kind] = {
     "class_share": Kind(
         "prior", ALL, "half of the classes e^3 times as frequent as the others", _class_share
     ),
-    "label_swap": Kind("concept", ALL, "all classes exchange their names in pairs", _label_swap),
+    "label_swap": Kind(
+        "concept", ALL, "all classes exchange their names in pairs, one pair at least", _label_swap
+    ),
     "label_noise": Kind("concept", ALL, "every label is another class", _label_noise),
 }

@@ -46,7 +46,7 @@ class Rule:
         """Does the rule ask for something to be done? What is not known asks for nothing."""
         known = answer.units != UNKNOWN
         share = float((answer.units[known] == ALARM).mean()) if known.any() else 0.0
-        alarms = {"quorum": share > self.quorum, "global": answer.whole == ALARM}
+        alarms = {"quorum": share >= self.quorum - 1e-9 and share > 0, "global": answer.whole == ALARM}
         return any(alarms.values()) if self.trigger == "combined" else alarms[self.trigger]
 
 

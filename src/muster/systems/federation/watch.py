@@ -33,7 +33,7 @@ DETECTORS: Mapping[str, str] = {
     "adwin latched": "the same, an alarm stays",
     "ks": "Kolmogorov-Smirnov a feature, Simes over clients and features",
     "psi": "population stability index a feature, as chi-square, Simes over clients and features",
-    "w1": "Wasserstein distance of ranks a feature, against that of reference rounds, Simes",
+    "w1": "Wasserstein distance of ranks a feature, where the stability index agrees, Simes",
     "chi-square": "mix of labels, Simes over clients",
     "evidently": "the rule that Evidently applies: half of the columns, not corrected",
     "mmd": "maximum mean discrepancy of embeddings, permuted within clients",
