@@ -141,9 +141,6 @@ def test_class_shares_move_by_the_stated_factor(severity: float) -> None:
     assert np.sort(shares) == pytest.approx([1 / 3 - high] * 3 + [high] * 3, abs=0.01)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="items are drawn anew with replacement, however little the shares move"
-)
 def test_hardly_any_move_of_class_shares_hardly_changes_the_items() -> None:
     """Else every detector sees the draw, at any severity, and takes it for the drift."""
     samples = blobs(200, classes=4, features=2)

@@ -86,7 +86,7 @@ def analyse(
 ) -> Analysis:
     """All estimates; spreads and units are those of the last round of the first seed of the main arm."""
     main = next(iter(logs))
-    log, missing = logs[main][0], []
+    log = logs[main][0]
     last = int(np.flatnonzero(log.rows.sum(1) > 0)[-1])
     right = np.nan_to_num(log.values[last]) * log.rows[last]
     units = list_units(log.units, right, log.rows[last], level=how.level)
@@ -94,14 +94,6 @@ def analyse(
     known = logs[control][0].drifted is not None
     drifts = known and all(one.onset is not None for one in logs[control])
     watched = known and bool(logs[control][0].alarms)
-    if not known:
-        missing.append(
-            "whether anything drifted: the log does not say, so detectors and recovery are not scored"
-        )
-    elif len(logs) == 1 and drifts:
-        missing.append("what would have happened if nothing had been done: the log has no such arm")
-    if known and not watched:
-        missing.append("whether drift would be noticed: there are no alarms")
     usual_truth = [detection.since_onset(one) for one in logs[control]]
     scored = detection.score(usual_truth, how.window) if watched else None
     recovered = (
@@ -124,8 +116,18 @@ def analyse(
         attribution=detection.attribution(logs[control], how.window) if watched and drifts else None,
         recovery=recovered, usual=usual, estimates=table,
         verdicts=_verdicts([estimate for estimate, part in found if not part], units, how),
-        missing=missing,
+        missing=_missing(logs, control, drifts=drifts),
     )  # fmt: skip
+
+
+def _missing(logs: Logs, control: str, *, drifts: bool) -> list[str]:
+    """What the logs cannot tell."""
+    if logs[control][0].drifted is None:
+        return ["whether anything drifted: the log does not say, so detectors and recovery are not scored"]
+    alone = len(logs) == 1 and drifts
+    found = ["what would have happened if nothing had been done: the log has no such arm"] if alone else []
+    silent = not logs[control][0].alarms
+    return [*found, *(["whether drift would be noticed: there are no alarms"] if silent else [])]
 
 
 def _smallest(sweep: Mapping[float, Sequence[Rounds]], window: int) -> Table:

@@ -51,9 +51,19 @@ def detected(seen: Analysis, scored: Table) -> Section:
             "" if math.isnan(best["delay"]) else f", after {number(best['delay'], 0)} rounds in the median"
         )
         lead += f", {missed} missed." if missed else "."
+    charts: list[Chart] = [drift.alarms_over_rounds(logs, "alarms", "Alarms over rounds")]
+    if seen.twin:
+        charts.append(
+            drift.alarms_over_rounds(seen.logs[seen.twin], "alarms-no-drift", "Alarms without drift")
+        )
+    charts += [drift.told_right(scored, name) for name in list(logs[0].alarms)[:PICTURED]]
+    return Section("Was the drift seen?", lead, (), tuple(_grids(seen, scored, own)), NOTES, tuple(charts))
+
+
+def _grids(seen: Analysis, scored: Table, population: Table) -> list[Grid]:
     clients = scored.where(scored["scope"] == "units")
     grids = [
-        _detectors(own, "Detectors, by rounds and events"),
+        _detectors(population, "Detectors, by rounds and events"),
         _detectors(clients, "Detectors, each client"),
     ]
     if seen.honest is not None and not np.array_equal(seen.honest["tp"], scored["tp"]):
@@ -69,13 +79,7 @@ def detected(seen: Analysis, scored: Table) -> Section:
         fields["detector"] = "text"
         rows = (row.values() for row in seen.smallest.rows())
         grids.append(Grid.of("Share of drifts seen, by severity", fields, rows))
-    charts: list[Chart] = [drift.alarms_over_rounds(logs, "alarms", "Alarms over rounds")]
-    if seen.twin:
-        charts.append(
-            drift.alarms_over_rounds(seen.logs[seen.twin], "alarms-no-drift", "Alarms without drift")
-        )
-    charts += [drift.told_right(scored, name) for name in list(logs[0].alarms)[:PICTURED]]
-    return Section("Was the drift seen?", lead, (), tuple(grids), NOTES, tuple(charts))
+    return grids
 
 
 def _detectors(scored: Table, title: str) -> Grid:
