@@ -2,7 +2,7 @@
 
     python -m studies.federation [digits] [fashion-mnist] [detected] [mitigated] [quiet] [curves] [smallest]
 
-All data and parts, or those named. Writes docs/results/federation.md, and keeps its parts in a JSON beside it.
+All data and parts, or those named. Writes docs/results/federation.md, its parts in a JSON beside it.
 """
 
 from __future__ import annotations
