@@ -29,7 +29,6 @@ class Outcome:
     """``logs`` of each arm, one a seed; what happened in them; how unlike the clients of each seed are."""
 
     logs: Mapping[str, list[Rounds]]
-    losses: Mapping[str, list[Any]]
     events: list[dict[str, Any]]
     unlike: list[Table]
     sweep: Mapping[float, list[Rounds]] = field(default_factory=dict)
@@ -85,7 +84,6 @@ def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
     """Run what is asked; `tell` is told the arm of every round that is done."""
     names = arms_of(study)
     logs: dict[str, list[Rounds]] = {name: [] for name in names}
-    losses: dict[str, list[Any]] = {name: [] for name in names}
     events, unlike, sent = [], [], {}
     sweep: dict[float, list[Rounds]] = {severity: [] for severity in severities(study)}
     kept.open(study, samples)
@@ -98,10 +96,9 @@ def run_arms(study: Study, samples: Samples, tell: Tell, kept: Kept) -> Outcome:
             found.append(one[1].rounds())
         for name, run in _each(prepared, names, tell, kept):
             logs[name].append(run.rounds())
-            losses[name].append(run.log.loss)
             events += [{"seed": seed, "arm": name, **event} for event in run.events]
             sent[name] = run.numbers_sent
-    return Outcome(logs=logs, losses=losses, events=events, unlike=unlike, sweep=sweep, sent=sent)
+    return Outcome(logs=logs, events=events, unlike=unlike, sweep=sweep, sent=sent)
 
 
 def _each(
