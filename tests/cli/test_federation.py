@@ -182,3 +182,16 @@ def test_a_sweep_finds_the_smallest_drift() -> None:
     assert grid.rows[0][2] == 1.0
     assert len(told) == 2 * 4 * 28
     assert np.isfinite(made.value("accuracy"))
+
+
+def test_a_federation_is_gated_and_not_merged_or_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["federation", "run", *SHORT, "--out", "one"])
+    capsys.readouterr()
+
+    assert main(["gate", "one"]) in {0, 1, 4}
+    said = capsys.readouterr().out
+    assert "completeness" in said
+    assert "harm_stable" in said
+    for command in (["merge", "one"], ["compare", "one", "one"]):
+        assert main([*command, "--out", "two"]) == 3
+        assert "is a federation over time" in capsys.readouterr().err

@@ -79,16 +79,19 @@ class Policy(BaseModel):
     rule: list[Rule] = Field(min_length=1)
 
 
-def load_policy(path: str | Path | None, *, against: bool) -> Policy:
+def load_policy(path: str | Path | None, *, against: bool, kind: str = "") -> Policy:
     """The rules of a file, or those that ship with Muster: without another run, those that need none.
+
+    Runs of a `kind` of their own, such as ``federation``, have rules of their own.
 
     >>> [rule.kind for rule in load_policy(None, against=False).rule]
     ['at_least', 'at_most']
     """
     if path:
         return read(path, Policy)
-    own = files("muster.verdicts").joinpath("gates.toml").read_text(encoding="utf-8")
-    every = parse(own, Policy, "gates.toml")
+    name = f"gates-{kind}.toml" if kind else "gates.toml"
+    own = files("muster.verdicts").joinpath(name).read_text(encoding="utf-8")
+    every = parse(own, Policy, name)
     return Policy(rule=[rule for rule in every.rule if rule.paired == against])
 
 

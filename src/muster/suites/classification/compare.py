@@ -160,6 +160,8 @@ def _refuse_unlike(runs: Sequence[Run]) -> None:
     for run in runs:
         if run.manifest.get("kind") == "comparison":
             raise BadData(f"{run.title} is a comparison: give the runs that it compared")
+        if run.manifest.get("kind") == "federation":
+            raise BadData(f"{run.title} is a federation over time: it compares its arms itself, seed by seed")
         if run.manifest["classes"] != first.manifest["classes"]:
             ours, theirs = (", ".join(one.manifest["classes"][:8]) for one in (run, first))
             hint = "name all classes when evaluating: --class"

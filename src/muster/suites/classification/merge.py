@@ -38,6 +38,11 @@ def merge(runs: Sequence[Run | str | Path], **settings: Any) -> Run:
     compared = [run.title for run in opened if run.manifest.get("kind") == "comparison"]
     if compared:
         raise BadData(f"{compared[0]!r} is a comparison, which holds no sums: give the runs that it compared")
+    simulated = [run.title for run in opened if run.manifest.get("kind") == "federation"]
+    if simulated:
+        raise BadData(
+            f"{simulated[0]!r} is a federation over time: such runs are not pooled; repeat seeds in one"
+        )
     first = opened[0].manifest
     for run in opened[1:]:
         _refuse_others(opened[0], run, [*MUST_AGREE, *([] if "model" in settings else ["model"])])
