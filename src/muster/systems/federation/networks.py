@@ -60,7 +60,9 @@ class Network:
         """
         hidden, layers = x, len(self.sizes) - 1
         for layer in range(layers - 1):
-            hidden = np.maximum(hidden @ params[f"w{layer}"] + params[f"b{layer}"], 0)
+            hidden = hidden @ params[f"w{layer}"]
+            hidden += params[f"b{layer}"]
+            hidden *= hidden > 0
         logits = hidden @ params[f"w{layers - 1}"] + params[f"b{layers - 1}"]
         return logits, hidden if layers > 1 else logits
 
@@ -70,7 +72,7 @@ class Network:
         """Local gradient descent of stacked parameters; `mu` pulls back to the start (FedProx)."""
         made = {name: value.copy() for name, value in params.items()}
         room = {name: np.empty_like(value) for name, value in made.items() if name.startswith("w")}
-        truth = np.eye(self.sizes[-1], dtype=self.kind)
+        truth, pull = np.eye(self.sizes[-1], dtype=self.kind), (params, mu * lr) if mu else None
         with np.errstate(over="ignore", invalid="ignore"):
             for step in range(order.items.shape[1]):
                 now = slice(order.active(step))
@@ -79,7 +81,7 @@ class Network:
                 grown = self._forward(made, data[0].take(items, 0), now)
                 slope = softmax(grown[-1]) - truth[data[1][items]]
                 slope *= share[..., None]
-                self._backward(made, grown, slope, now, pull=(params, mu * lr), room=room)
+                self._backward(made, grown, slope, now, pull=pull, room=room)
         return made
 
     def weighted(self, made: Params, share: NDArray[np.float64]) -> dict[str, Array]:
@@ -107,7 +109,7 @@ class Network:
         slope: Array,
         now: slice,
         *,
-        pull: tuple[Params, Array],
+        pull: tuple[Params, Array] | None,
         room: Params,
     ) -> None:
         """Change the parameters in place, from the last layer to the first; `slope` holds the rate."""
@@ -121,7 +123,7 @@ class Network:
                 slope *= grown[layer] > 0
             for name, change in found.items():
                 own = params[name][now]
-                if pull[1].any():
+                if pull:
                     change += _wide(pull[1][now], change) * (own - pull[0][name][now])  # noqa: PLW2901
                 own -= change
 
