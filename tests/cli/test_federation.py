@@ -195,3 +195,38 @@ def test_a_federation_is_gated_and_not_merged_or_compared(capsys: pytest.Capture
     for command in (["merge", "one"], ["compare", "one", "one"]):
         assert main([*command, "--out", "two"]) == 3
         assert "is a federation over time" in capsys.readouterr().err
+
+
+def test_only_shares_are_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    def log(metric: str, scale: float) -> None:
+        rows = [
+            {"unit": f"c{u}", "round": r, "metric": metric, "value": scale * (0.5 + u / 10), "n": 50}
+            for r in range(1, 5)
+            for u in range(4)
+        ]
+        Path("log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    for metric, scale in (("loss", 3.0), ("loss", 0.5), ("margin", 3.0)):
+        log(metric, scale)
+        assert main(["federation", "evaluate", "log.jsonl", "--which", metric]) == 3
+        assert f"{metric} is not a share between 0 and 1" in capsys.readouterr().err
+    log("dice", 1.0)
+    assert (
+        main(["federation", "evaluate", "log.jsonl", "--which", "dice", "--out", "dice", "--draws", "50"]) < 2
+    )
+    assert "Dice is taken for a share of the rows" in " ".join(capsys.readouterr().out.split())
+    assert {v.measure for v in load("dice").verdicts if v.subject == "every unit"} == {"dice"}
+
+
+def test_seeds_keep_their_number() -> None:
+    asked = {
+        "training": {"rounds": 16, "warmup": 0, "epochs": 1}, "drift": {"drift_round": 12},
+        "watch": {"detectors": ["combined"], "items": 50}, "mitigation": {"mitigation": ["none"]},
+        "study": {"seeds": 2, "seed": 7, "draws": 50},
+    }  # fmt: skip
+    made = simulate(asked)
+
+    assert made.rounds is not None
+    assert set(made.rounds["seed"].tolist()) == {7, 8}
+    assert set(made.tallies.keys["slice"].tolist()) == {"seed 7", "seed 8"}
+    assert {event["seed"] for event in made.events} <= {7, 8}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from muster.records import Cell, Estimate, Field, Status
@@ -47,6 +47,15 @@ def sized(estimate: Estimate) -> str:
     """
     span = interval(estimate.low, estimate.high)
     return number(estimate.value) if span == "-" else f"{number(estimate.value)} {span}"
+
+
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that were cut short may be alike; those are numbered.
+
+    >>> told_apart(["a", "b", "a"])
+    ('a (1)', 'b', 'a (3)')
+    """
+    return tuple(name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names))
 
 
 def counted(many: int, what: str) -> str:

@@ -89,8 +89,9 @@ def load_policy(path: str | Path | None, *, against: bool, kind: str = "") -> Po
     """
     if path:
         return read(path, Policy)
-    name = f"gates-{kind}.toml" if kind else "gates.toml"
-    own = files("muster.verdicts").joinpath(name).read_text(encoding="utf-8")
+    room, name = files("muster.verdicts"), f"gates-{kind}.toml"
+    name = name if kind and room.joinpath(name).is_file() else "gates.toml"
+    own = room.joinpath(name).read_text(encoding="utf-8")
     every = parse(own, Policy, name)
     return Policy(rule=[rule for rule in every.rule if rule.paired == against])
 

@@ -10,7 +10,7 @@ import numpy as np
 from muster.kernels.types import Floats
 from muster.records import ALARM, UNKNOWN, Rounds, Table
 from muster.records.chart import Event, Forest, Level, Lines, Matrix, Series, Span
-from muster.reports.words import number, short
+from muster.reports.words import number, short, told_apart
 
 MOST_UNITS, MOST_ROUNDS = 25, 60
 
@@ -52,7 +52,7 @@ def units_over_rounds(log: Rounds, title: str, name: str) -> Matrix:
         name=name,
         title=title,
         description=f"{log.metric} of {len(order)} of {len(log.units):,} units; {int(ever.sum())} drift.",
-        rows=_told_apart(names),
+        rows=told_apart(names),
         columns=tuple(str(r) for r in log.rounds[rounds]),
         values=tuple(map(tuple, shown.tolist())),
         texts=tuple(tuple(number(value, 2) for value in row) for row in shown.tolist()),
@@ -152,8 +152,3 @@ def _span(each: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
         return (), ()
     low, high = np.fmin.reduce(each), np.fmax.reduce(each)
     return tuple(low.tolist()), tuple(high.tolist())
-
-
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Names cut short may be alike; those are numbered."""
-    return tuple(name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from muster.kernels.inequality import lorenz
 from muster.kernels.types import Floats
 from muster.records import Estimate, Table
 from muster.records.chart import Bars, Forest, Level, Lines, Matrix, Series, Span, Ticks, Zone
-from muster.reports.words import number, short
+from muster.reports.words import number, short, told_apart
 from muster.summaries.underserved import Units
 
 MOST_TICKS, MOST_ROWS, MOST_CLASSES, MOST_TIMES = 1_000, 25, 24, 60
@@ -183,7 +184,7 @@ def heat(units: Sequence[str], times: Sequence[str], values: Floats) -> Matrix:
         name="units-over-time",
         title="Units over time",
         description=f"Accuracy of the {len(order)} units that end worst, at the last {shown.shape[1]} times.",
-        rows=tuple(row.name for row in _distinct([Span(short(units[i]), 0, 0, 0) for i in order])),
+        rows=told_apart([short(units[i]) for i in order]),
         columns=tuple(times[-MOST_TIMES:]),
         values=tuple(map(tuple, shown.tolist())),
         texts=tuple(tuple(number(value, 2) for value in row) for row in shown.tolist()),
@@ -200,12 +201,6 @@ def _times(times: Sequence[object]) -> tuple[tuple[float, ...], str]:
 
 
 def _distinct(rows: Sequence[Span]) -> tuple[Span, ...]:
-    """Names cut short may be alike; those are numbered."""
-    names = [row.name for row in rows]
-    told = (
-        row
-        if names.count(row.name) == 1
-        else Span(f"{row.name} ({i + 1})", row.value, row.low, row.high, row.tone)
-        for i, row in enumerate(rows)
-    )
-    return tuple(told)
+    """The same rows, their names told apart."""
+    names = told_apart([row.name for row in rows])
+    return tuple(replace(row, name=name) for row, name in zip(rows, names, strict=True))

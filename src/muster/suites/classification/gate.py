@@ -43,8 +43,7 @@ def gate(
     """
     found = run if isinstance(run, Run) else load(run)
     other = against if isinstance(against, Run | None) else load(against)
-    kind = "federation" if found.manifest.get("kind") == "federation" else ""
-    rules = load_policy(policy, against=other is not None, kind=kind).rule
+    rules = load_policy(policy, against=other is not None, kind=found.manifest.get("kind", "")).rule
     paired = [rule for rule in rules if rule.paired]
     if paired and other is None:
         raise BadConfig(f"{paired[0].words()}: needs another run (--against)")

@@ -140,11 +140,11 @@ def _smallest(sweep: Mapping[float, Sequence[Rounds]], window: int) -> Table:
     return Table.of(columns)
 
 
-def block_of(logs: Logs) -> Block:
-    """Right answers and rows of every arm, client and round; the seed is the slice."""
+def block_of(logs: Logs, first: int = 0) -> Block:
+    """Right answers and rows of every arm, client and round; the seed, from `first` on, is the slice."""
     keys, totals, weights = [], [], []
     for arm, each in logs.items():
-        for seed, log in enumerate(each):
+        for seed, log in enumerate(each, first):
             row, unit = np.nonzero(log.rows > 0)
             keys.append(
                 Table.of(
@@ -263,7 +263,8 @@ def _verdicts(found: Sequence[Estimate], units: Units, how: How) -> list[Verdict
     judged = judge_all(found, bands, float(np.median(units["n"])))
     whole = next(estimate for estimate in found if estimate.summary == "per_sample")
     level = [] if math.isnan(whole.chance) else [_over_chance(whole)]
-    return [*level, *judged, *of_units(units, SHARE)]
+    own = [replace(verdict, measure=whole.measure) for verdict in of_units(units, SHARE)]
+    return [*level, *judged, *own]
 
 
 def _over_chance(whole: Estimate) -> Verdict:

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from muster.errors import BadData
 from muster.records import Grid, Rounds, Samples, Section, Table, same, stack
 from muster.records.section import Kind
 from muster.reports.run import Run
 from muster.reports.words import number
 from muster.sources.config import checked
-from muster.sources.rounds import read_rounds
+from muster.sources.rounds import SHARES, read_rounds
 from muster.store.manifest import manifest
 from muster.suites.federation.analysis import How, Logs, analyse, block_of
 from muster.suites.federation.arms import Kept, Outcome, run_arms
@@ -26,6 +27,7 @@ from muster.suites.federation.settings import Said, Study
 from muster.systems.federation.concepts import KINDS
 
 Tell = Callable[[str], None]
+FALLS = ("loss", "error", "brier", "ece", "perplexity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,10 @@ def simulate(study: Study | Mapping[str, Any] | None = None, progress: Progress 
             rows=int(sum(log.rows.sum() for each in outcome.logs.values() for log in each)),
             classes=list(samples.classes), numbers_sent=dict(outcome.sent),
         ),
-        tallies=block_of(outcome.logs), estimates=seen.estimates, units=seen.units, findings=[],
-        verdicts=seen.verdicts,
+        tallies=block_of(outcome.logs, asked.study.seed), estimates=seen.estimates, units=seen.units,
+        findings=[], verdicts=seen.verdicts,
         sections=sections_of(seen, notes, [_simulated(asked, samples, outcome)]),
-        events=outcome.events, rounds=spelled_out(outcome.logs),
+        events=outcome.events, rounds=spelled_out(outcome.logs, asked.study.seed),
     )  # fmt: skip
 
 
@@ -84,6 +86,7 @@ def evaluate(log: Any, *, how: Mapping[str, Any] | None = None, **columns: Any) 
     """
     asked = How(**{"model": "federation", **(how or {})})
     found, notes = read_rounds(log, **columns)
+    notes += _share(found)
     logs = {"as logged": [found]}
     seen = analyse(logs, asked, control="as logged")
     said = {name: getattr(asked, name) for name in How.__dataclass_fields__}
@@ -100,11 +103,11 @@ def evaluate(log: Any, *, how: Mapping[str, Any] | None = None, **columns: Any) 
     )  # fmt: skip
 
 
-def spelled_out(logs: Logs) -> Table:
+def spelled_out(logs: Logs, first: int = 0) -> Table:
     """Every arm, seed, unit and round in a row: of one arm and seed, a log as `evaluate` reads it."""
     tables = []
     for arm, each in logs.items():
-        for seed, log in enumerate(each):
+        for seed, log in enumerate(each, first):
             row, unit = np.nonzero(log.rows > 0)
             columns = {
                 "arm": same(arm, row.size), "seed": np.full(row.size, seed), "unit": log.units[unit],
@@ -238,6 +241,20 @@ def _event(event: Mapping[str, Any]) -> tuple[int, str, int, str, str]:
 
 def _fingerprint(log: Rounds) -> str:
     return sha256(log.values.tobytes() + log.rows.tobytes()).hexdigest()[:16]
+
+
+def _share(found: Rounds) -> list[str]:
+    """Refuse what is no share of which more is better: intervals and spreads would mean nothing."""
+    if found.metric in SHARES:
+        return []
+    known = found.values[found.rows > 0]
+    falls = any(word in found.metric.lower() for word in FALLS)
+    if falls or known.min() < 0 or known.max() > 1:
+        raise BadData(
+            f"{found.metric} is not a share between 0 and 1 of which more is better, and only such are "
+            f"evaluated: {', '.join(sorted(SHARES))}; values are {known.min():.4g} to {known.max():.4g}"
+        )
+    return [f"{found.metric} is taken for a share of the rows, of which more is better"]
 
 
 def _named(log: Any) -> str:

@@ -53,13 +53,14 @@ def stay(_: Params, mean: Params, kept: Kept) -> tuple[Model, Kept]:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """``mu`` is the pull of the proximal term in local training."""
+    """``mu`` is the pull of the proximal term in local training; ``by_loss`` says that losses count."""
 
     name: str
     weigh: Weigh = by_rows
     move: Move = stay
     combine: Callable[[Params, Updates], Model] | None = None
     mu: float = 0.0
+    by_loss: bool = False
 
 
 def weighted_mean(params: Params, weights: Floats) -> Model:
@@ -203,8 +204,8 @@ def strategy(name: str, *, beta: float = 0.2, mu: float = 0.1, q: float = 0.2, l
             Strategy("trimmed_mean", combine=partial(trimmed_mean, beta=beta)),
             Strategy("median", combine=median),
             Strategy("krum", combine=krum),
-            Strategy("qffl", combine=partial(q_fair, q=q, lr=lr)),
-            Strategy("afl", weigh=agnostic),
+            Strategy("qffl", combine=partial(q_fair, q=q, lr=lr), by_loss=True),
+            Strategy("afl", weigh=agnostic, by_loss=True),
         )
     }
     if name not in made:

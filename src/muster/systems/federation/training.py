@@ -107,8 +107,7 @@ class _Trained:
     def merged(self, kept: Kept) -> tuple[Model, Kept]:
         """The model that the server makes of what came back; the old one if nothing did."""
         rows = self.data.held.sizes[self.work.client].astype(float) * self.work.weight
-        needed = self.strategy.combine is not None or self.strategy.name == "afl"
-        loss = self._losses() if needed else np.zeros(len(rows))
+        loss = self._losses() if self.strategy.by_loss else np.zeros(len(rows))
         if self.strategy.combine is not None:
             updates = self._all(rows, loss)
             return (self.strategy.combine(self.now, updates), kept) if len(updates.rows) else (self.now, kept)

@@ -28,16 +28,16 @@ COLUMNS: Mapping[str, Test] = {
     "ks": "ks", "psi": "psi", "w1": "w1", "chi-square": "chi_square", "evidently": "evidently",
 }  # fmt: skip
 DETECTORS: Mapping[str, str] = {
-    "combined": "four views against a frozen reference, evidence added up over rounds",
-    "adwin": "ADWIN on the errors of items, an alarm lasts a round",
-    "adwin latched": "the same, an alarm stays",
-    "ks": "Kolmogorov-Smirnov a feature, Simes over clients and features",
-    "psi": "population stability index a feature, as chi-square, Simes over clients and features",
-    "w1": "Wasserstein distance of ranks a feature, where the stability index agrees, Simes",
-    "chi-square": "mix of labels, Simes over clients",
-    "evidently": "the rule that Evidently applies: half of the columns, not corrected",
-    "mmd": "maximum mean discrepancy of embeddings, permuted within clients",
-    "mmd exact": "the same of all pairs of rows of each client, for audits of few",
+    "combined": "four views against a frozen reference, evidence added up over rounds; at 0.005 a round",
+    "adwin": "ADWIN on the errors of items, an alarm lasts a round; delta 0.002 for each client",
+    "adwin latched": "the same, an alarm stays, and so does a false one",
+    "ks": "Kolmogorov-Smirnov a feature, Simes over clients and features; at 0.01 a round",
+    "psi": "population stability index a feature, as chi-square, Simes over clients and features; at 0.01",
+    "w1": "Wasserstein distance of ranks a feature, where the stability index agrees, Simes; at 0.01",
+    "chi-square": "mix of labels, Simes over clients; at 0.01 a round",
+    "evidently": "the rule that Evidently applies: half of the columns, not corrected; no stated rate",
+    "mmd": "maximum mean discrepancy of embeddings, permuted within clients; at 0.01 a round",
+    "mmd exact": "the same of all pairs of rows of each client, for audits of few; at 0.01 a round",
 }
 
 
@@ -59,6 +59,7 @@ class Prepared:
     """What follows from the reference, and need not be made anew in every round."""
 
     ready: NDArray[np.bool_]
+    probe: Model
     columns: Whole
     by: Map
     wide: Map
@@ -111,8 +112,7 @@ class Watch:
             found |= {name: answer for name, answer in own.items() if name in found}
             self.kept.errors.append((now.wrong, there))
         if self.prepared:
-            known = self.prepared.ready & there
-            found |= self._compare(number, (models, of), drawn, now, known)
+            found |= self._compare(number, self.prepared, (models, of), (drawn, now), there)
         self._remember(drawn, there, models[0])
         return found
 
@@ -154,22 +154,23 @@ class Watch:
         tests = [test for name, test in COLUMNS.items() if name in self.names]
         held = hold(seen, rounds, self.classes, tests) if tests else None
         wide = shared_map(_some(seen, np.flatnonzero(ready)), self.seed, FEATURES)
-        self.prepared = Prepared(ready, columns, by, wide, Reference(whole, outer(seen, by)), held)
+        reference = Reference(whole, outer(seen, by))
+        self.prepared = Prepared(ready, kept.probe, columns, by, wide, reference, held)
 
     def _compare(
         self,
         number: int,
+        prepared: Prepared,
         served: tuple[list[Model], Whole],
-        drawn: Drawn,
-        now: Seen,
-        known: NDArray[np.bool_],
+        seen: tuple[Drawn, Seen],
+        there: NDArray[np.bool_],
     ) -> dict[str, Answer]:
-        assert self.prepared is not None  # noqa: S101
+        (drawn, now), known = seen, prepared.ready & there
         found: dict[str, Answer] = {}
         if "combined" in self.names:
-            found["combined"] = self._combined(self.prepared, drawn, known)
-        if self.prepared.held:
-            beside = Against(self.prepared.held, now, np.flatnonzero(known))
+            found["combined"] = self._combined(prepared, drawn, known)
+        if prepared.held:
+            beside = Against(prepared.held, now, np.flatnonzero(known))
             tests = {name: test for name, test in COLUMNS.items() if name in self.names}
             found |= {name: Columns(test).step(beside, known) for name, test in tests.items()}
         exactness = [name for name in ("mmd", "mmd exact") if name in self.names]
@@ -177,13 +178,12 @@ class Watch:
         for name in exactness:
             rng = generator(self.seed, name, number)
             test = Discrepancy(exact=name != "mmd")
-            found[name] = test.step(self.prepared.wide, before, now, known, rng)
+            found[name] = test.step(prepared.wide, before, now, known, rng)
         return found
 
     def _combined(self, prepared: Prepared, drawn: Drawn, known: NDArray[np.bool_]) -> Answer:
         """By the frozen model: what it says of an item does not change while training goes on."""
-        assert self.kept.probe is not None  # noqa: S101
-        seen = look(self.learner, [self.kept.probe], np.zeros(len(known), np.int64), drawn, prepared.columns)
+        seen = look(self.learner, [prepared.probe], np.zeros(len(known), np.int64), drawn, prepared.columns)
         sent = sketch(seen, self.classes, prepared.by)
         sent.rows[~known] = 0
         state = State(prepared.reference, self.kept.whole, self.kept.units)
